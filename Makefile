@@ -52,7 +52,7 @@ test-learning:  ## the examples that train, with the extra examples; TESTS="-m '
 	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -n auto \
 	    tests/learning -m "learning and not slow" $(TESTS)
 
-test-pins:  ## worlds and contract beside others' versions; PINS="lowest ragen": some
+test-pins:  ## worlds and contract beside others' versions; PINS="lowest roll": some
 	$(PYTHON) -m tests.pins $(PINS)
 
 test-wheels:  ## sdist and wheel, run outside the checkout; PYTHONS="3.10 3.12": some

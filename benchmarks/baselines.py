@@ -19,18 +19,17 @@ from benchmarks.machine import revision, version_of
 from benchmarks.processes import ROOT
 from benchmarks.rules import RULES, SEED
 from benchmarks.tasks import Figure, Unavailable
-from roll_vec.cli._policies import make_oracle
 from roll_vec.evaluation import (
-    SPLITS,
     EpisodeResults,
-    Split,
-    Turn,
+    OraclePolicy,
     UniformPolicy,
     find_split,
     play_split,
     wilson_interval,
 )
+from roll_vec.evaluation.splits import SPLITS, Split
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.trajectories import Turn
 
 PPO = "PPO"
 POLICIES = ("random", "rule", "solver", PPO)
@@ -146,8 +145,7 @@ def make_policy(split: Split, policy: str, envs: Any, checkpoint: Path) -> Polic
 
 def oracle(envs: Any) -> Policy:
     """Return the policy that takes the solver's action in every environment."""
-    function = make_oracle(envs)
-    return lambda turn: function(turn.observations)
+    return OraclePolicy(envs)
 
 
 def checkpoint_of(split: Split, folder: Path) -> Path:

@@ -2,46 +2,36 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.baselines import oracle
+import roll_vec
 from benchmarks.batches import SOKOBAN
 from benchmarks.tasks import Rate, Unavailable
 from roll_vec.errors import MissingExtraError
-from roll_vec.export import export, policy_source
-
-TEXTS = {
-    "obs_mode": "text",
-    "action_mode": "text",
-    "action_pattern": "<answer>(.*?)</answer>",
-}
-KEYWORDS: Mapping[str, Mapping[str, Any]] = {
-    "messages": TEXTS,
-    "parquet": {},
-    "minari": {},
-}
-NAMES = {"messages": "rows.jsonl", "parquet": "rows.parquet", "minari": "rows-v0"}
+from roll_vec.evaluation import OraclePolicy
+from roll_vec.export import export
+from roll_vec.export.writer import FORMATS
+from roll_vec.trajectories import play_seeds
 
 
 def rows(format: str = "", num: int = 1024, id: str = SOKOBAN, **keywords: Any) -> Rate:
     """Export episodes of the oracle; without a format play them alone."""
-    keywords = {**KEYWORDS.get(format, TEXTS), **keywords}
-    source = policy_source(id, oracle, "oracle", keywords=keywords)
+    form = FORMATS[format or "messages"]
+    keywords = {**form.keywords, **keywords, "autoreset_mode": "Disabled"}
 
     def work() -> int:
+        envs = roll_vec.make_vec(id, 256, **keywords)
+        episodes = play_seeds(envs, range(num), OraclePolicy(envs))
         if not format:
-            return sum(1 for _ in source.episodes(0, num))
+            return sum(1 for _ in episodes)
         with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"rows{form.suffix}"
             try:
-                export(Path(folder) / NAMES[format], source, format=format, num=num)
+                export(path, envs, episodes, format=format)
             except MissingExtraError as error:
                 raise Unavailable(str(error)) from None
-            shutil.rmtree(folder)
-            Path(folder).mkdir()
         return num
 
     return Rate(work, "rows/s", {"batch": num, "levels": "6x6, 3 boxes, solved"})

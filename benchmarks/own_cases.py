@@ -218,7 +218,7 @@ def actions(quick: bool) -> Case:
 
 def exports(quick: bool) -> Case:
     """Solved rooms a second on one core, by the format that they are exported in."""
-    formats = {"messages": "messages", "parquet": "parquet", "minari": "minari"}
+    formats = {"messages": "messages", "parquet": "parquet"}
     return _case(
         "Exports",
         [

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.examples import import_example
-from roll_vec.evaluation import Turn
+from roll_vec.trajectories import Turn
 
 # The policy's own seed: no seed of an episode.
 SEED = 0

@@ -12,7 +12,9 @@ from roll_vec.registration import register, register_all
 from roll_vec.version import __version__
 
 if TYPE_CHECKING:
+    from roll_vec import adapters as adapters
     from roll_vec import descriptions as descriptions
+    from roll_vec import envs as envs
     from roll_vec import errors as errors
     from roll_vec import evaluation as evaluation
     from roll_vec import export as export
@@ -25,16 +27,11 @@ if TYPE_CHECKING:
     from roll_vec import testing as testing
     from roll_vec import trajectories as trajectories
     from roll_vec import watch as watch
-    from roll_vec.adapters.roll import (
-        FrozenLakeEnv,
-        FrozenLakeEnvConfig,
-        SokobanEnv,
-        SokobanEnvConfig,
-    )
     from roll_vec.arrays.array_env import ArrayEnv
     from roll_vec.arrays.grid_env import GridEnv
     from roll_vec.arrays.grid_family import Cell
     from roll_vec.arrays.rules import rule
+    from roll_vec.envs.sokoban import Sokoban as SokobanEnv
     from roll_vec.joined import JoinedVectorEnv
     from roll_vec.objects.base_envs import (
         BaseDiscreteActionEnv,
@@ -53,15 +50,12 @@ __all__ = [
     "BaseDiscreteActionEnv",
     "BaseLanguageBasedEnv",
     "Cell",
-    "FrozenLakeEnv",
-    "FrozenLakeEnvConfig",
     "GridEnv",
     "JoinedVectorEnv",
     "PoolVectorEnv",
     "RollVectorEnv",
     "Rollout",
     "SokobanEnv",
-    "SokobanEnvConfig",
     "VectorState",
     "__version__",
     "faults_of",
@@ -76,15 +70,12 @@ _MODULE_OF = {
     "BaseDiscreteActionEnv": "roll_vec.objects.base_envs",
     "BaseLanguageBasedEnv": "roll_vec.objects.base_envs",
     "Cell": "roll_vec.arrays.grid_family",
-    "FrozenLakeEnv": "roll_vec.adapters.roll",
-    "FrozenLakeEnvConfig": "roll_vec.adapters.roll",
     "GridEnv": "roll_vec.arrays.grid_env",
     "JoinedVectorEnv": "roll_vec.joined",
     "PoolVectorEnv": "roll_vec.pool",
     "RollVectorEnv": "roll_vec.vector.env",
     "Rollout": "roll_vec.vector.rollout",
-    "SokobanEnv": "roll_vec.adapters.roll",
-    "SokobanEnvConfig": "roll_vec.adapters.roll",
+    "SokobanEnv": "roll_vec.envs.sokoban:Sokoban",
     "VectorState": "roll_vec.vector.vector_state",
     "faults_of": "roll_vec.vector.known_infos",
     "final_obs": "roll_vec.vector.autoreset",
@@ -92,9 +83,21 @@ _MODULE_OF = {
     "rule": "roll_vec.arrays.rules",
 }
 
-# Public modules, imported on use.  Not in `__all__`: some need an extra.
-_MODULES = (
+# The public modules, imported on use: some need an extra.  Their `__all__`, and that of
+# this one, are the public names, which `dir` and the reference list.
+PUBLIC_MODULES = (
+    "adapters.openenv",
+    "adapters.roll",
+    "adapters.sb3",
+    "adapters.trl",
+    "adapters.verl_agent",
     "descriptions",
+    "envs.countdown",
+    "envs.frozen_lake",
+    "envs.frozen_lake.solver",
+    "envs.sokoban",
+    "envs.sokoban.solver",
+    "envs.webshop",
     "errors",
     "evaluation",
     "export",
@@ -108,6 +111,7 @@ _MODULES = (
     "trajectories",
     "watch",
 )
+_PACKAGES = {module.partition(".")[0] for module in PUBLIC_MODULES}
 
 # Hidden from type checkers, which would accept any attribute of this module.
 if not TYPE_CHECKING:
@@ -115,16 +119,17 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         import importlib
 
-        if name in _MODULES:
+        if name in _PACKAGES:
             return importlib.import_module(f"{__name__}.{name}")
         if name not in _MODULE_OF:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
-        return getattr(importlib.import_module(_MODULE_OF[name]), name)
+        module, _, other_name = _MODULE_OF[name].partition(":")
+        return getattr(importlib.import_module(module), other_name or name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_MODULES})
+    return sorted({*__all__, *_PACKAGES})
 
 
 register_all()

@@ -1,8 +1,8 @@
 """The exceptions and warnings of roll_vec.
 
 Each exception also extends the built-in or Gymnasium class that users catch already. It
-has a note that names its section of ``docs/errors.md``.  Python 3.11 and newer show
-notes below the message.
+has a note with the address of its section of the documentation.  Python 3.11 and newer
+show notes below the message.
 
 ::
 
@@ -86,13 +86,18 @@ __all__ = [
 ]
 
 
+# The pages of the documentation.  The package has no address yet: a release replaces
+# OWNER, see tests/wheels/release.py.
+DOCS = "https://github.com/OWNER/roll_vec/blob/main/docs"
+
+
 class RollVecError(Exception):
     """Root of the exceptions that roll_vec raises on purpose.
 
     Attributes
     ----------
     docs : str
-        The page of the documentation, with the section, that explains the exception.
+        The address of the page, with the section, that explains the exception.
         Empty for classes that the page does not have.
     """
 
@@ -107,7 +112,7 @@ class RollVecError(Exception):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.__name__ in __all__ and cls.__module__ == __name__:
-            cls.docs = f"docs/errors.md#{cls.__name__.lower()}"
+            cls.docs = f"{DOCS}/errors.md#{cls.__name__.lower()}"
 
 
 def one_line(error: BaseException | str) -> str:
@@ -323,7 +328,7 @@ class ActionStartWarning(RollVecWarning):
 
 
 class EnvironmentFaultWarning(RollVecWarning):
-    """Issued at the first fault of a pool, unless faults raise.
+    """Issued at the first fault of a pool.
 
     The text ends with the traceback if the fault was an exception.
     """

@@ -23,16 +23,10 @@ TEXTS = {page: page.read_text("utf-8") for page in [*ROOT.glob("*.md"), *PAGES]}
 
 # ------------------------------------------------------------------------- programs
 
-# `make test-ray` runs the programs of cluster.md, `make test-learning` those of
-# torch.md, `make test-adapters` those of docs/frameworks.
-# Blocks that begin with "# with", as in data.md, need another package: `make
-# test-exports` runs those.
-ELSEWHERE = {DOCS / "cluster.md", DOCS / "torch.md"}
-WITH_PROGRAMS = [
-    page
-    for page in TEXTS
-    if page.parent in (ROOT, DOCS, DOCS / "games") and page not in ELSEWHERE
-]
+# `make test-adapters` runs the programs of docs/frameworks.
+# Blocks that begin with "# with" need another package: `make test-exports` runs those
+# of data.md, `make test-ray` one of joined.md, `make test-learning` one of batches.md.
+WITH_PROGRAMS = [page for page in TEXTS if page.parent in (ROOT, DOCS, DOCS / "games")]
 # A folder for each page: programs may write files, and then run over them once more.
 RUN_PAGES = """
 import json, os, sys
@@ -42,6 +36,11 @@ for page, blocks in json.load(sys.stdin).items():
     os.chdir(page)
     for run in range(2):
         for number, block in enumerate(blocks if run == 0 or os.listdir() else ()):
+            head = block.partition("\\n")[0]
+            if head.endswith(".py"):  # "# NAME.py": a module that later blocks import
+                with open(head[2:], "w") as file:
+                    file.write(block)
+                continue
             exec(compile(block, f"<python block {number} of {page}>", "exec"), {})
     os.chdir(start)
 """
@@ -77,14 +76,15 @@ PROGRAM = """\
 from typing import ClassVar
 
 import roll_vec
+from roll_vec.adapters import roll
 from roll_vec.registration import factories
 from typing_extensions import assert_type
 
 roll_vec.Nonsense  # type: ignore[attr-defined]
 factories.nonsense  # type: ignore[attr-defined]
-roll_vec.SokobanEnv(num_boxes=1).ACTION_SPACE
-roll_vec.SokobanEnv({"num_boxes": 1}).ACTION_LOOKUP
-roll_vec.FrozenLakeEnv(3)  # type: ignore[arg-type]
+roll.SokobanEnv(num_boxes=1).ACTION_SPACE
+roll.SokobanEnv({"num_boxes": 1}).ACTION_LOOKUP
+roll.FrozenLakeEnv(3)  # type: ignore[arg-type]
 assert_type(roll_vec.seeding.episode_seed(1, 2), int)
 assert_type(roll_vec.testing.check_vector_env("a/B-v0"), None)
 assert_type(roll_vec.make_vec("roll_vec/Countdown-v0"), roll_vec.PoolVectorEnv)
@@ -93,7 +93,7 @@ assert_type(envs, roll_vec.RollVectorEnv)
 assert_type(envs.unroll([[1, 2]]), roll_vec.Rollout)
 
 
-class Renamed(roll_vec.SokobanEnv):
+class Renamed(roll.SokobanEnv):
     ACTION_LOOKUP: ClassVar = {1: "N", 2: "S", 3: "W", 4: "E"}
 """
 
@@ -123,7 +123,7 @@ def test_a_users_program_and_the_blocks_of_pages_pass_mypy(tmp_path):
 QUICK = [
     "roll-vec envs",
     "roll-vec info roll_vec/RandomFrozenLake-v0 -o size=8 --json",
-    "roll-vec doctor --json",
+    "roll-vec doctor",
     "roll-vec eval list roll_vec/Countdown-v0",
     "roll-vec watch roll_vec/Countdown-v0 --num-envs 16 -o group_size=4 --out "
     "page.html",

@@ -25,8 +25,8 @@ from roll_vec.errors import (
     InvalidOptionError,
     RollVecError,
 )
-from roll_vec.evaluation import ResultHeader, ResultLog, find_split, read_results
-from roll_vec.export import verify
+from roll_vec.evaluation import find_split
+from roll_vec.evaluation.results import ResultHeader, ResultLog, read_results
 from roll_vec.pool.factories import resolve_paths
 from roll_vec.storage import data_files, journal
 from roll_vec.storage.files import check_regular, replace_file
@@ -73,7 +73,7 @@ WRITERS = {
     "rows.jsonl": command(
         "export", LAKE, "--num-rows", "1", "--overwrite", "--out", None
     ),
-    "run.npz": command(*ROLLOUT, "--no-image", "--out", None),
+    "run.npz": command(*ROLLOUT, "--out", None),
     "last.png": command(*ROLLOUT, "--out", None),
     "page.html": command("watch", LAKE, "--steps", "2", "--quiet", "--out", None),
     "set.txt": command("levels", "make", SOKOBAN, "--num-levels", "1", "--out", None),
@@ -81,7 +81,6 @@ WRITERS = {
 READERS = {
     "snapshot": roll_vec.VectorState.load,
     "results": read_results,
-    "rows.jsonl": verify,
     "tasks.jsonl": lambda path: Countdown(data=path),
     "shop.json": lambda path: Catalogue.load(products=path),
     "run.npz": command("replay", None),
@@ -219,21 +218,21 @@ IN_USE = r"another process is writing to '.*rows"
 
 @pytest.mark.skipif(journal.fcntl is None, reason="no locks here")
 def test_a_lock_keeps_other_writers_out(tmp_path, monkeypatch):
-    path, target = tmp_path / "lines", tmp_path / "rows"
-    first = Journal(path, target)
+    path = tmp_path / "rows"
+    first = Journal(path)
     with pytest.raises(InvalidOptionError, match=IN_USE):
-        Journal(path, target)
+        Journal(path)
     first.close()
     first.close()
     assert not [*tmp_path.iterdir()]
-    Journal(path, target).close()
+    Journal(path).close()
 
     def refuse(file, operation):
         raise OSError(95, "Operation not supported")
 
     # A file system without locks.
     monkeypatch.setattr(journal.fcntl, "flock", refuse)
-    for each in [Journal(path, target) for _ in range(2)]:
+    for each in [Journal(path) for _ in range(2)]:
         each.close()
 
 

@@ -11,6 +11,7 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 
 import roll_vec
+from roll_vec.adapters import roll
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import (
     ClosedError,
@@ -83,7 +84,7 @@ def test_an_entry_of_the_table_may_name_rules_that_are_not_imported(monkeypatch)
         assert batch.get_attr("length") == (5, 5, 5)
         batch.step([0, 1, 1])
         assert batch.get_attr("num_env_steps") == (1, 1, 1)
-        with pytest.raises(AttributeError, match=r"nothing.*: action_mask, .*, door, "):
+        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
             batch.get_attr("nothing")
     finally:
         del gymnasium.registry[id]
@@ -194,7 +195,7 @@ def test_a_closed_environment_of_users_names_itself(registered, cls):
 
 @pytest.mark.parametrize("id", [*ENVIRONMENTS, "SokobanEnv", "FrozenLakeEnv"])
 def test_a_closed_single_environment_names_itself(id):
-    env = gymnasium.make(id).unwrapped if "/" in id else getattr(roll_vec, id)()
+    env = gymnasium.make(id).unwrapped if "/" in id else getattr(roll, id)()
     env.reset(seed=0)
     restored = pickle.loads(pickle.dumps(env))
     env.close()
@@ -222,6 +223,7 @@ def test_a_pool_of_processes_warns_the_caller_of_a_slow_pattern():
 def test_an_entry_is_found_by_the_forms_of_an_id():
     for form in (SOKOBAN, f"roll_vec:{SOKOBAN}", "roll_vec/Sokoban"):
         assert find_registered(form) is ENVIRONMENTS[SOKOBAN]
+    assert ENVIRONMENTS[SOKOBAN].load() is roll_vec.SokobanEnv
     with pytest.raises(InvalidOptionError, match="id: expected an id of roll_vec"):
         find_registered("CartPole-v1")
     with pytest.raises(gymnasium.error.Error, match="Sokoban"):

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Text
 
-from roll_vec.adapters.batch_arguments import make_batch
 from roll_vec.adapters.browser_guard import BrowserGuard
 from roll_vec.errors import MissingExtraError, ResetNeededError
 from roll_vec.options import check_bool, check_int
 from roll_vec.registration import find_registered
+from roll_vec.registration.factories import make_vec
 from roll_vec.render.png import import_pillow, to_data_url
 from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import to_json
@@ -89,7 +89,7 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
         super().__init__()
         self._sessions, self._png = sessions, png
         self._session: Session | None = None
-        self._takes_text = isinstance(sessions.envs.single_action_space, Text)
+        self._accepts_text = isinstance(sessions.envs.single_action_space, Text)
         self._state = State()
 
     async def reset_async(
@@ -136,7 +136,7 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
 
     def _read(self, action: RollVecAction) -> Any:
         answer = action.action
-        if not self._takes_text or isinstance(answer, str):
+        if not self._accepts_text or isinstance(answer, str):
             return answer
         return "" if answer is None else str(answer)
 
@@ -166,7 +166,7 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
 
 
 class RollVecClient(EnvClient):  # type: ignore[misc]
-    """OpenEnv's client of such a server; `step` also takes the bare answer."""
+    """OpenEnv's client of such a server; `step` also accepts the bare answer."""
 
     def _step_payload(self, action: Any) -> dict[str, Any]:
         return {"action": getattr(action, "action", action)}
@@ -220,10 +220,7 @@ def create_app(
         if not find_registered(env).pooled:
             keywords = {"action_mode": "text", "obs_mode": "text", **keywords}
         num_envs = check_int("max_concurrent_envs", max_concurrent_envs, 1)
-        count_name = "max_concurrent_envs"
-        env = Sessions(
-            make_batch(env, num_envs, "Disabled", keywords, count_name=count_name)
-        )
+        env = Sessions(make_vec(env, num_envs, autoreset_mode="Disabled", **keywords))
     app = http_server.create_app(
         partial(RollVecEnvironment, env, png),
         RollVecAction,

@@ -17,28 +17,14 @@ from numpy.typing import NDArray
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv
 
-from roll_vec.adapters.batch_arguments import make_batch
-from roll_vec.errors import (
-    InvalidActionError,
-    InvalidOptionError,
-    UnknownOptionError,
-    UnsupportedError,
-)
+from roll_vec.errors import InvalidActionError, InvalidOptionError, UnsupportedError
+from roll_vec.registration.factories import make_vec
 from roll_vec.seeding import expand_seeds
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.infos import split_infos
 from roll_vec.vector.known_infos import read_success
 
 __all__ = ["BatchVecEnv", "make_vec_env"]
-
-# Arguments of Stable-Baselines3's `make_vec_env` for its own environments.
-_THEIR_ARGUMENTS = (
-    *("monitor_dir", "monitor_kwargs", "start_index"),
-    *("vec_env_cls", "vec_env_kwargs", "wrapper_class", "wrapper_kwargs"),
-)
-# Those that Stable-Baselines3 has networks for.
-_ACTION_SPACES = (spaces.Box, spaces.Discrete, spaces.MultiBinary, spaces.MultiDiscrete)
-_OBSERVATION_SPACES = (*_ACTION_SPACES, spaces.Dict)
 
 
 def make_vec_env(
@@ -63,22 +49,15 @@ def make_vec_env(
     step_infos : bool
         See `BatchVecEnv`.
     **keywords
-        As ``env_kwargs``: those of `roll_vec.make_vec`.
+        As ``env_kwargs``: those of `roll_vec.make_vec`.  A batch has no environments of
+        their own to wrap: wrap the result, for instance in `VecNormalize`.
 
     Raises
     ------
     InvalidOptionError, UnknownOptionError
     """
-    for name in _THEIR_ARGUMENTS:
-        if name in keywords:
-            message = (
-                f"got an unexpected keyword argument {name!r}: a batch has no "
-                "environments of their own to wrap; wrap the result, for instance in "
-                "VecNormalize or VecMonitor"
-            )
-            raise UnknownOptionError(message)
     options = {**(env_kwargs or {}), **keywords}
-    batch = make_batch(env_id, n_envs, "SameStep", options, count_name="n_envs")
+    batch = make_vec(env_id, n_envs, autoreset_mode="SameStep", **options)
     envs = BatchVecEnv(batch, step_infos=step_infos)
     if seed is not None:
         envs.seed(seed)
@@ -105,7 +84,7 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
     Raises
     ------
     InvalidOptionError
-        If the mode is another one, ``copy`` is False, or a space is of texts.
+        If the mode is another one, or ``copy`` is False.
 
     Notes
     -----
@@ -118,8 +97,6 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
     def __init__(
         self, batch: VectorEnv[Any, Any, Any], *, step_infos: bool = True
     ) -> None:
-        if not isinstance(batch, VectorEnv):
-            raise InvalidOptionError.expected("batch", "a vector environment", batch)
         mode = batch.metadata.get("autoreset_mode")
         if mode is not AutoresetMode.SAME_STEP:
             accepted = "a batch with autoreset_mode='SameStep'"
@@ -128,8 +105,6 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
             # Stable-Baselines3 stores the observations of the step before.
             raise InvalidOptionError.expected("batch", "a batch with copy=True", False)
         action_space = batch.single_action_space
-        _check_space(batch.single_observation_space, _OBSERVATION_SPACES)
-        _check_space(action_space, _ACTION_SPACES)
         self.batch: Any = batch
         self.spec, self.step_infos = batch.spec, step_infos
         self._first_action = 0
@@ -283,11 +258,3 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
         """Return a frame of each environment, in render mode ``rgb_array``."""
         return self.batch.render() or [None] * self.num_envs
-
-
-def _check_space(space: Any, accepted: tuple[type[Any], ...]) -> None:
-    """Raise an error for a space that Stable-Baselines3 has no network for."""
-    if not isinstance(space, accepted):
-        names = "a space of " + ", ".join(each.__name__ for each in accepted)
-        hint = "; obs_mode and action_mode choose arrays and integers"
-        raise InvalidOptionError.expected("batch", names, space, hint)

@@ -1,28 +1,20 @@
 """Pictures of other packages: gym-sokoban's of Sokoban, Gymnasium's of FrozenLake.
 
-``tiles``, a keyword of adapters, names the package whose pictures frames are made of: a
-model that has learned from them sees the same pixels.  They are read once from the
-package that is installed; frames are then put together in numpy.
+A model that has learned from a framework's pictures sees the same pixels.  The pictures
+of cells are read once from the package that is installed; frames are then put together
+in numpy.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError
-
-OWN, GYM_SOKOBAN, GYMNASIUM = "roll_vec", "gym_sokoban", "gymnasium"
-
 Pictures: TypeAlias = NDArray[np.uint8]
-Painter: TypeAlias = Callable[[Any, int, int | None], Pictures]
-"""From an engine, the number of an environment and Gymnasium's number of the last
-action in its episode, None before the first, to a frame: (height, width, 3) uint8."""
 
 _NUM_SOKOBAN_CODES = 7
 # The letters of Gymnasium's maps, and by code of our lakes the number of the letter.
@@ -34,38 +26,53 @@ _HAS_PLAYER = np.array([True, False, False, False, True, True])
 _drawing = threading.Lock()
 
 
-def make_painter(tiles: str) -> Painter | None:
-    """Return what draws frames with the tiles of a package; None for our own.
+def paint_rooms(grids: Pictures) -> Pictures:
+    """Return rooms as gym-sokoban draws them, (n, 16 H, 16 W, 3).
+
+    Parameters
+    ----------
+    grids : (n, H, W) uint8
+        Cell codes.
 
     Raises
     ------
-    InvalidOptionError
-        If the package is not installed.
+    ImportError
+        Without gym-sokoban.
     """
-    if tiles == GYM_SOKOBAN:
-        load_sokoban_tiles()
-        return _paint_sokoban
-    if tiles == GYMNASIUM:
-        _check_pygame()
-        return _paint_lake
-    return None
+    return _join_cells(load_sokoban_tiles()[grids])
 
 
-def _paint_sokoban(engine: Any, env_id: int, _: int | None) -> Pictures:
-    grids: Pictures = engine.grids(np.array([env_id]))
-    picture: Pictures = join_cells(load_sokoban_tiles()[grids])[0]
-    return picture
+def paint_lake(
+    codes: Pictures, starts: NDArray[np.bool_], direction: int | None
+) -> Pictures:
+    """Return a lake as Gymnasium draws it; see `LakeTiles.paint`.
 
-
-def _paint_lake(engine: Any, env_id: int, direction: int | None) -> Pictures:
-    env_ids = np.array([env_id])
-    codes = engine.grids(env_ids)[0]
-    starts = np.arange(codes.size) == engine.named_variables()["start"][env_id]
-    starts = starts.reshape(codes.shape)
+    Raises
+    ------
+    gymnasium.error.DependencyNotInstalled
+        Without pygame.
+    """
     return _lake_tiles(codes.shape).paint(codes, starts, direction)
 
 
-def join_cells(cells: Pictures) -> Pictures:
+@cache
+def load_sokoban_tiles() -> Pictures:
+    """Return gym-sokoban's picture of each cell code, (7, 16, 16, 3).
+
+    Raises
+    ------
+    ImportError
+        Without gym-sokoban.
+    """
+    from gym_sokoban.envs.render_utils import (  # type: ignore[import-not-found]
+        room_to_rgb,
+    )
+
+    row = np.array(room_to_rgb(np.arange(_NUM_SOKOBAN_CODES)[np.newaxis]), np.uint8)
+    return row.reshape(16, _NUM_SOKOBAN_CODES, 16, 3).transpose(1, 0, 2, 3).copy()
+
+
+def _join_cells(cells: Pictures) -> Pictures:
     """Return grids as pictures, (n, H * h, W * w, 3).
 
     Parameters
@@ -75,42 +82,6 @@ def join_cells(cells: Pictures) -> Pictures:
     n, rows, columns, height, width, _ = cells.shape
     pictures = cells.transpose(0, 1, 3, 2, 4, 5)
     return pictures.reshape(n, rows * height, columns * width, 3)
-
-
-def load_sokoban_tiles() -> Pictures:
-    """Return gym-sokoban's picture of each cell code, (7, 16, 16, 3).
-
-    Raises
-    ------
-    InvalidOptionError
-        If gym-sokoban is not installed.
-    """
-    try:
-        from gym_sokoban.envs.render_utils import (  # type: ignore[import-not-found]
-            room_to_rgb,
-        )
-    except ImportError:
-        what = "gym-sokoban to be installed for its pictures"
-        raise _missing(what, GYM_SOKOBAN) from None
-    return _cut_sokoban_tiles(room_to_rgb)
-
-
-@lru_cache(maxsize=1)
-def _cut_sokoban_tiles(room_to_rgb: Callable[[Any], Any]) -> Pictures:
-    row = np.array(room_to_rgb(np.arange(_NUM_SOKOBAN_CODES)[np.newaxis]), np.uint8)
-    return row.reshape(16, _NUM_SOKOBAN_CODES, 16, 3).transpose(1, 0, 2, 3).copy()
-
-
-def _check_pygame() -> None:
-    try:
-        import pygame  # noqa: F401 (whether it is there)
-    except ImportError:
-        what = "pygame to be installed for Gymnasium's pictures"
-        raise _missing(what, GYMNASIUM) from None
-
-
-def _missing(what: str, tiles: str) -> InvalidOptionError:
-    return InvalidOptionError.expected("tiles", f"{OWN!r}, or {what}", tiles)
 
 
 @cache
@@ -191,6 +162,6 @@ class LakeTiles:
             self._players[key] = player.copy()
         cells[row, column] = self._players[key]
         frame = np.zeros(self._frame_shape, np.uint8)
-        picture = join_cells(cells[np.newaxis])[0]
+        picture = _join_cells(cells[np.newaxis])[0]
         frame[: picture.shape[0], : picture.shape[1]] = picture
         return frame

@@ -4,7 +4,7 @@ Interface: TRL 1.16, `trl/trainer/grpo_trainer.py`.  The trainer calls the facto
 as many instances as a batch has rows, and ``reset(**row)`` of each for each batch.
 Every public method of the class but `reset` and `get_reward` becomes a tool: the model
 reads its name, its types and its docstring, which has Google's form.  After a rollout
-`get_reward` returns its reward.
+`get_reward` returns its reward.  An instance can be copied and pickled at any time.
 
 With ``obs_mode="rgb"`` a game on a grid shows pictures: `reset` and the tool return
 lists of parts, texts and pictures, as TRL takes them for models that see.
@@ -12,7 +12,6 @@ lists of parts, texts and pictures, as TRL takes them for models that see.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import os
@@ -23,24 +22,14 @@ from typing import Any
 import gymnasium
 
 from roll_vec.envs.webshop import WebShop
-from roll_vec.errors import InvalidOptionError, InvalidSeedError, InvalidStateError
+from roll_vec.errors import InvalidOptionError, InvalidSeedError
 from roll_vec.objects.base_envs import BaseDiscreteActionEnv
-from roll_vec.objects.states import get_env_state, set_env_state
 from roll_vec.options import check_choice, check_int
 from roll_vec.registration import find_registered
 from roll_vec.render.png import import_pillow, to_image
 from roll_vec.seeding import check_seed, episode_seed
 
-__all__ = [
-    "AnswerEnv",
-    "GridEnv",
-    "PictureEnv",
-    "ShopEnv",
-    "environment_factory",
-    "fork",
-    "get_state",
-    "set_state",
-]
+__all__ = ["environment_factory"]
 
 EPISODE_OVER = "The episode is over. No further action counts."
 """End of the last observation, and the result of every tool call after it."""
@@ -48,8 +37,6 @@ CALL_TOOLS = "Act by calling a tool, once for each action."
 """A line below the game's instructions, which ask for an answer in the text."""
 # Of games on grids.
 OBS_MODES = ("text", "rgb")
-# Attributes of an episode, besides the environment.
-_EPISODE = ("_return", "_is_over")
 
 
 class Tasks:
@@ -130,7 +117,7 @@ def _join(parts: list[Any]) -> str:
     return "\n\n".join(map(str, parts))
 
 
-class GridEnv(_ToolEnv):
+class MoveEnv(_ToolEnv):
     """Sokoban, a frozen lake, or any environment whose actions have names."""
 
     def move(self, direction: str) -> str:
@@ -218,48 +205,6 @@ class AnswerEnv(_ToolEnv):
         return self._step(str(text))
 
 
-# Functions: a public method would be a tool of the model.
-
-
-def get_state(env: _ToolEnv) -> dict[str, Any]:
-    """Return where the episode of an environment stands; it can be pickled.
-
-    Raises
-    ------
-    ResetNeededError
-    """
-    own = {name: getattr(env, name) for name in _EPISODE}
-    return {**own, "env": copy.deepcopy(get_env_state(env._env))}
-
-
-def set_state(env: _ToolEnv, state: Mapping[str, Any]) -> None:
-    """Let an environment of the same keywords go to a state of `get_state`.
-
-    Raises
-    ------
-    InvalidStateError
-        If it is none of such an environment; nothing has changed then.
-    """
-    if not isinstance(state, Mapping) or state.keys() != {*_EPISODE, "env"}:
-        raise InvalidStateError.expected("state", "a state of `get_state`", state)
-    set_env_state(env._env, copy.deepcopy(state["env"]))
-    for name in _EPISODE:
-        setattr(env, name, state[name])
-
-
-def fork(env: _ToolEnv, k: int) -> list[_ToolEnv]:
-    """Return k environments that stand where this one stands.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-    forks = [copy.copy(env) for _ in range(check_int("k", k, 1))]
-    for one in forks:
-        one._env = copy.deepcopy(env._env)
-    return forks
-
-
 def environment_factory(
     id: str, *, group_size: int = 8, seed: int = 0, **keywords: Any
 ) -> Callable[[], _ToolEnv]:
@@ -301,7 +246,7 @@ def environment_factory(
         import_pillow("a picture for TRL")
         kind = PictureEnv
     elif is_grid:
-        kind = GridEnv
+        kind = MoveEnv
     else:
         kind = ShopEnv if issubclass(cls, WebShop) else AnswerEnv
     kind(id, keywords, tasks)  # raises the errors of keywords now

@@ -10,26 +10,27 @@ on stderr and exit code 2; Ctrl-C is 130; other failures are 1.
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
 
 import roll_vec
 from roll_vec.cli._errors import (
     FAILURE,
     INTERRUPTED,
     USER_ERROR,
+    UsageError,
     as_argument,
     say_error,
 )
-from roll_vec.errors import RollVecError, RollVecWarning, one_line
+from roll_vec.errors import DOCS, RollVecError, RollVecWarning, one_line
 
 if TYPE_CHECKING:
     from roll_vec.cli._options import Parser
@@ -44,7 +45,7 @@ Thousands of reinforcement-learning and language-agent environments at once,
 from the command line.
 """
 
-_EPILOG = """\
+_EPILOG = f"""\
 examples:
   roll-vec info roll_vec/Sokoban-v0
   roll-vec rollout roll_vec/Sokoban-v0 --num-envs 4096 --steps 1000
@@ -55,7 +56,8 @@ examples:
   roll-vec export roll_vec/Sokoban-v0 --num-rows 1000 --out train.jsonl
   roll-vec play roll_vec/Sokoban-v0 --seed 1010
 
-Each command has its own --help; docs/commands.md has all of them.
+Each command has its own --help. The documentation:
+{DOCS}
 """
 
 
@@ -106,7 +108,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     """Run the command in the arguments and return its exit code."""
     from roll_vec.cli._keywords import read_keywords
+    from roll_vec.cli.doctor import find_kernels_fault
 
+    words = sys.argv[1:] if argv is None else argv
+    fault = find_kernels_fault()
+    if fault is not None and [*words[:1]] != ["doctor"]:
+        raise UsageError(fault)
     try:
         arguments = make_parser().parse_args(argv)
         with _warnings_for_users():
@@ -157,43 +164,34 @@ def _output_error() -> str | None:
 
 
 def make_parser() -> Parser:
-    """Return the parser of all commands."""
+    """Return the parser of all commands; of a checkout without kernels, of `doctor`."""
     # Here, where `main` catches Ctrl-C: these imports take a third of a second.
-    from roll_vec.cli import (
-        completion,
-        doctor,
-        eval,
-        export,
-        info,
-        levels,
-        play,
-        replay,
-        rollout,
-        serve_mcp,
-        watch,
-        webshop,
-    )
+    from roll_vec.cli import doctor
     from roll_vec.cli._options import Parser
 
     parser = Parser(prog="roll-vec", description=_DESCRIPTION, epilog=_EPILOG)
     parser.add_argument(
         "--version",
-        action=_ShowVersions,
-        nargs=0,
+        action="version",
+        version=f"roll-vec {roll_vec.__version__} (gymnasium {gymnasium.__version__})",
         help="show the versions of this program and of gymnasium and exit",
     )
     commands = parser.add_commands()
-    order = rollout, replay, eval, watch, export, play, info, levels
-    for command in (*order, webshop, serve_mcp, doctor):
-        command.add_parser(commands)
-    completion.add_parser(commands, parser)
+    if doctor.find_kernels_fault() is None:
+        from roll_vec.cli import (
+            eval,
+            export,
+            info,
+            levels,
+            play,
+            replay,
+            rollout,
+            watch,
+            webshop,
+        )
+
+        order = rollout, replay, eval, watch, export, play, info, levels
+        for command in (*order, webshop):
+            command.add_parser(commands)
+    doctor.add_parser(commands)
     return parser
-
-
-class _ShowVersions(argparse.Action):
-    """Print the versions; to look them up takes longer than to build the parser."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        gymnasium = metadata.version("gymnasium")
-        sys.stdout.write(f"roll-vec {roll_vec.__version__} (gymnasium {gymnasium})\n")
-        parser.exit()

@@ -22,8 +22,6 @@ _LETTERS = {
     "n": "new",
     "r": "restart",
     "q": "quit",
-    "?": "help",
-    "h": "help",
     "t": "hint",
     "\x04": "quit",  # Ctrl-D
     "\x7f": "undo",  # backspace

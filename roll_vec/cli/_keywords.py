@@ -1,39 +1,30 @@
 """Keywords of environments on the command line: texts become values of Python.
 
-A text is read by the type of the keyword, its annotation or else that of its default:
-``-o flag=false`` is False where a bool is accepted, and the text ``false`` for a str.
-Lists, tuples and dicts are literals of Python or JSON; a member of an enum is its name
-or its value.  Texts are never evaluated.
+A text is a literal of Python or JSON, or one of the words true, false, none and null;
+any other one stays a text.  The type of the keyword, its annotation or else that of its
+default, decides where both are possible: ``-o name=5`` is a text where a str is
+accepted.  Texts are never evaluated.
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
-import itertools
 import json
 import types
 import typing
-from collections import abc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from enum import Enum
 from typing import Any
 
 from roll_vec.cli._errors import argument_error
 from roll_vec.cli._options import literal
 
 _WORDS = {"true": True, "false": False, "none": None, "null": None}
-# Types whose values the classes of users seldom check.
-_SCALARS = {bool, int, float, type(None)}
-_TYPES = {*_SCALARS, str, tuple, list, dict}
-_SETS = (set, frozenset)
-_ABSTRACT: dict[Any, type[Any]] = {}
-_ABSTRACT |= dict.fromkeys((abc.Sequence, abc.Collection, abc.Iterable), list)
-_ABSTRACT |= dict.fromkeys((abc.Mapping, abc.MutableMapping), dict)
-# A number too large for a float, and a list in a set, are no values either.
-_NO_VALUE = (ValueError, OverflowError, TypeError)
-_UNIONS = (typing.Union, types.UnionType)
+_NONE = type(None)
+# Types whose values are checked here, as the classes of users seldom do it.
+_NUMBERS = {bool, int, float, _NONE}
+_CHECKED = {*_NUMBERS, tuple, list, dict, set}
 
 
 def read_keywords(arguments: argparse.Namespace) -> None:
@@ -46,17 +37,18 @@ def read_keywords(arguments: argparse.Namespace) -> None:
     """
     if not arguments.options:
         return
-    hints: dict[str, Any] = {}
+    accepted: dict[str, Sequence[Any]] = {}
     for name in ("id", "target", "source"):
         env_id = getattr(arguments, name, None)
         if isinstance(env_id, str):
-            hints = _types_of_keywords(env_id)
+            accepted = _types_of_keywords(env_id)
     for name, text in arguments.options.items():
-        hint = hints.get(name, Any)
+        kinds = accepted.get(name, (object,))
         try:
-            arguments.options[name] = _convert(_parse(text), hint, text)
-        except _NO_VALUE:
-            expected = f"{name}: expected {_describe(hint)}, got {text!r}"
+            arguments.options[name] = _convert(text, kinds)
+        except (ValueError, OverflowError):
+            names = ["None" if kind is _NONE else kind.__name__ for kind in kinds]
+            expected = f"{name}: expected {' or '.join(names)}, got {text!r}"
             raise argument_error("-o", expected) from None
 
 
@@ -72,94 +64,40 @@ def _parse(text: str) -> Any:
     return value
 
 
-# ------------------------------------------------------------------------ conversion
+def _convert(text: str, kinds: Sequence[Any]) -> Any:
+    """Return the value of a text as one of some types.
 
-
-def _convert(value: Any, hint: Any, text: str | None = None) -> Any:
-    """Return a value as one of a type; raise ValueError where it is none.
-
-    `text` is what the user has written for it; parts of lists and dicts have none.
-    Other types than those below accept all values.
+    Raises
+    ------
+    ValueError, OverflowError
+        It is none of them.
     """
-    kind, parts = _kind(hint), typing.get_args(hint)
-    if kind in _UNIONS:
-        for part in sorted(parts, key=lambda part: _rank(_kind(part), value, text)):
-            with suppress(*_NO_VALUE):
-                return _convert(value, part, text)
-        raise ValueError
-    if _has_names(kind):
-        words = (value,) if text is None else (text.strip(), value)
-        for word, choice in itertools.product(words, parts or kind):
-            is_member = isinstance(choice, Enum)
-            for each in (choice.name, choice.value) if is_member else (choice,):
-                if type(word) is type(each) and word == each:
-                    return choice
-        raise ValueError
-    if kind in (tuple, list, *_SETS):
-        accepted = set if kind in _SETS else ()
-        if not isinstance(value, (tuple, list, accepted)):
-            raise ValueError
-        is_fixed = kind is tuple and parts and parts[-1] is not Ellipsis
-        if is_fixed and len(parts) != len(value):
-            raise ValueError
-        hints = parts if is_fixed else itertools.repeat(parts[0] if parts else Any)
-        return kind(map(_convert, value, hints))
-    if kind is dict and isinstance(value, dict):
-        key, part = parts or (Any, Any)
-        return {_convert(k, key): _convert(v, part) for k, v in value.items()}
-    is_bool = isinstance(value, bool)
-    if kind is str and text is not None and not isinstance(value, str):
+    value = _parse(text)
+    kind = type(value)
+    # Where a str is accepted, ``None`` alone is None, and ``none`` is a text.
+    if kind in kinds and not (kind is _NONE and str in kinds and text != "None"):
+        return value
+    if str in kinds:
         return text
-    if kind is float and isinstance(value, int) and not is_bool:
+    if kind is int and float in kinds:
         return float(value)
-    if kind is int and isinstance(value, float) and value.is_integer():
+    if kind is float and int in kinds and value.is_integer():
         return int(value)
-    if kind is bool and value in (0, 1):
+    if kind is int and bool in kinds and value in (0, 1):
         return bool(value)
-    if (kind in _TYPES and not isinstance(value, kind)) or (is_bool and kind is int):
+    if kind in (tuple, list):
+        for other in (tuple, list):
+            if other in kinds:
+                return other(value)
+    if _CHECKED.issuperset(kinds):
         raise ValueError
     return value
-
-
-def _kind(hint: Any) -> Any:
-    """Return the class of a type, without the types of its parts."""
-    kind = typing.get_origin(hint) or hint
-    return _ABSTRACT.get(kind, kind)
-
-
-def _has_names(kind: Any) -> bool:
-    return kind is typing.Literal or (isinstance(kind, type) and issubclass(kind, Enum))
-
-
-def _rank(kind: Any, value: Any, text: str | None) -> int:
-    """Return the place of a member of a union: any text is a str: it is late."""
-    if _has_names(kind):
-        return 0
-    # Where a str is accepted, ``None`` alone is None, and ``none`` is a text.
-    if type(value) is kind and (value is not None or text in (None, "None")):
-        return 1
-    if kind in (*_TYPES, *_SETS) and kind is not type(None):
-        return 3 if kind is str else 2
-    return 4
-
-
-def _describe(hint: Any) -> str:
-    """Return what a type accepts, for an error."""
-    kind, parts = _kind(hint), typing.get_args(hint)
-    if kind in _UNIONS:
-        return " or ".join(map(_describe, parts))
-    if _has_names(kind):
-        names = (getattr(each, "name", repr(each)) for each in parts or kind)
-        return " or ".join(map(str, names))
-    if kind is type(None):
-        return "None"
-    return str(hint) if parts else str(getattr(hint, "__name__", hint))
 
 
 # ----------------------------------------------------------------------------- types
 
 
-def _types_of_keywords(env_id: str) -> dict[str, Any]:
+def _types_of_keywords(env_id: str) -> dict[str, Sequence[Any]]:
     """Return the types of the keywords of an id and of its batches, where known."""
     # They import numba, which other commands do without.
     from roll_vec.registration import ENVIRONMENTS
@@ -176,20 +114,20 @@ def _types_of_keywords(env_id: str) -> dict[str, Any]:
         registered = ENVIRONMENTS[spec.id]
         makers = make_vector, make_pool_vector
         owners += [registered.load(), TextOptions, makers[registered.pooled]]
-    accepted: dict[str, Any] = {}
+    accepted: dict[str, Sequence[Any]] = {}
     for owner in owners:
-        for name, each in _read_types(owner):
-            accepted.setdefault(name, each)
+        for name, kinds in _read_types(owner):
+            accepted.setdefault(name, kinds)
     return accepted
 
 
-def _read_types(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the parameters of a function or class, each with its type.
+def _read_types(function: Any) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield the parameters of a function or class, each with the types that it has.
 
     There is none where neither the annotation nor the default says it.  Functions of
-    this package check values themselves: the scalars of theirs alone are checked here.
+    this package check values themselves: of theirs, numbers alone are checked here.
     """
-    maker: Callable[..., Any] = getattr(function, "__init__", function)
+    maker: Any = getattr(function, "__init__", function)
     maker = maker if isinstance(function, type) else function
     is_own = str(getattr(maker, "__module__", "")).startswith("roll_vec.")
     hints: dict[str, Any] = {}
@@ -202,17 +140,14 @@ def _read_types(function: Any) -> Iterator[tuple[str, Any]]:
     for name, parameter in parameters.items():
         default = parameter.default
         if name in hints:
-            hint = hints[name]
-        elif default is None or default is parameter.empty:
-            continue
-        else:
+            is_union = typing.get_origin(hints[name]) in (typing.Union, types.UnionType)
+            members = typing.get_args(hints[name]) if is_union else (hints[name],)
+            kinds = [typing.get_origin(member) or member for member in members]
+        elif default is not None and default is not parameter.empty:
             # Where no annotation says so, None and other numbers may be accepted, too.
             more = (float,) if type(default) is int else ()
-            hint = typing.Union[(type(default), *more, None)]
-        if is_own:
-            members = typing.get_args(hint) if _kind(hint) in _UNIONS else (hint,)
-            kinds = {typing.get_origin(each) or each for each in members}
-            if not kinds <= _TYPES:
-                continue
-            hint = hint if kinds <= _SCALARS else typing.Union[hint, Any]  # noqa: UP007
-        yield name, hint
+            kinds = [type(default), *more, _NONE]
+        else:
+            continue
+        is_number = _NUMBERS.issuperset(kinds)
+        yield name, [*kinds, object] if is_own and not is_number else kinds

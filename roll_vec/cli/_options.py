@@ -1,8 +1,8 @@
 """The parser of the commands, and the table of their options.
 
-`OPTIONS` has what several commands take; `Parser.take` adds options to a command, with
-what is different there.  An option that a command would ignore is an error, see
-`refuse_arguments`.
+`OPTIONS` has the options of several commands.  `Parser.add_shared` adds them to a
+command; `Parser.option` adds one, also with other words or another default.  An option
+that a command would ignore is an error, see `refuse_arguments`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import math
 import re
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -42,35 +42,24 @@ _SET_BY_COMMAND = {
 def integer_from(low: int, high: int | None = None) -> Callable[[str], int]:
     """Return an argument type: an integer from `low` up, to `high` if there is one."""
     accepted = f"from {low} up" if high is None else f"from {low} to {high:,}"
-
-    def integer(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = low - 1
-        if number < low or (high is not None and number > high):
-            message = f"expected an integer {accepted}, got {text!r}"
-            raise argparse.ArgumentTypeError(message)
-        return number
-
-    return integer
+    highest = sys.float_info.max if high is None else high
+    return partial(_number, int, low, highest, f"an integer {accepted}")
 
 
-def number_from(low: float, is_open: bool = False) -> Callable[[str], float]:
-    """Return an argument type: a finite number from `low` up, or above it."""
+def number_from(low: float) -> Callable[[str], float]:
+    """Return an argument type: a finite number from `low` up."""
+    accepted = f"a number from {low:g} up"
+    return partial(_number, float, low, sys.float_info.max, accepted)
 
-    def number(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not low <= value < math.inf or (is_open and value == low):
-            accepted = f"above {low:g}" if is_open else f"from {low:g} up"
-            message = f"expected a number {accepted}, got {text!r}"
-            raise argparse.ArgumentTypeError(message)
-        return value
 
-    return number
+def _number(kind: Any, low: float, high: float, accepted: str, text: str) -> Any:
+    """Return the number in a text, from `low` to `high`."""
+    with suppress(ValueError):
+        value = kind(text)
+        if low <= value <= high:
+            return value
+    message = f"expected {accepted}, got {text!r}"
+    raise argparse.ArgumentTypeError(message)
 
 
 def or_none(type: Callable[[str], Any], word: str = "none") -> Callable[[str], Any]:
@@ -91,25 +80,23 @@ def json_object(text: str) -> dict[str, Any]:
 def number_ranges(most: int) -> Callable[[str], list[range]]:
     """Return an argument type: ranges such as ``0-15,40``, of at most `most` numbers.
 
-    Numbers are below 2**63.  Ranges may overlap.
+    Numbers have at most 18 digits.  Ranges may overlap.
     """
 
     def ranges(text: str) -> list[range]:
         result = []
-        try:
+        form = r"\d{1,18}(-\d{1,18})?"
+        if re.fullmatch(f"{form}(,{form})*", text):
             for part in text.split(","):
-                first, dash, last = part.partition("-")
-                start = int(first)
-                stop = (int(last) if dash else start) + 1
-                if not 0 <= start < stop <= 1 << 63:
-                    raise ValueError(part)
-                result.append(range(start, stop))
-        except ValueError:
+                first, _, last = part.partition("-")
+                result.append(range(int(first), int(last or first) + 1))
+        count = sum(map(len, result))
+        message = ""
+        if not (result and all(result)):
             message = f"expected numbers and ranges such as 0-15,40, got {text!r}"
-            raise argparse.ArgumentTypeError(message) from None
-        count = sum(each.stop - each.start for each in result)
-        if count > most:
+        elif count > most:
             message = f"expected at most {most:,} numbers, got {count:,}: {text!r}"
+        if message:
             raise argparse.ArgumentTypeError(message)
         return result
 
@@ -125,11 +112,9 @@ def literal(text: str) -> Any:
 
 
 def _autoreset_mode(text: str) -> AutoresetMode:
-    """Return gymnasium's mode for its name in any of the usual spellings."""
-    name = text.replace("_", "").replace("-", "").casefold()
-    for mode in AutoresetMode:
-        if mode.value.casefold() == name:
-            return mode
+    """Return gymnasium's mode for its name."""
+    with suppress(KeyError):
+        return AutoresetMode[text.replace("-", "_").upper()]
     message = f"expected next_step, same_step or disabled, got {text!r}"
     raise argparse.ArgumentTypeError(message)
 
@@ -149,7 +134,7 @@ def _keyword(text: str) -> tuple[str, str]:
 
 # ------------------------------------------------------------------------- the table
 
-POLICY_HELP = "random, oracle, constant:A or module:attribute, see docs/commands.md"
+POLICY_HELP = "random, oracle or module:attribute, see docs/commands.md"
 _POSITIVE, _FROM_ZERO = integer_from(1), integer_from(0)
 
 
@@ -174,7 +159,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "them); may be repeated",
         "KEY=VALUE",
         _keyword,
-        flags=("-o", "--option"),
         dest="options",
         action="append",
         default=[],
@@ -202,10 +186,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     # A model behind an endpoint.
     "--model": _option("its name at the endpoint", "NAME"),
     "--temperature": _option(
-        "of its answers; none: not sent",
-        "T|none",
-        or_none(number_from(0)),
-        default=0.0,
+        "of its answers; none: not sent", "T|none", or_none(number_from(0)), default=0.0
     ),
     "--max-tokens": _option(
         "the longest answer (default: the endpoint decides)", "N", _POSITIVE
@@ -221,30 +202,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
     ),
     "--concurrency": _option("conversations at a time", "N", _POSITIVE, default=64),
     "--history": _option(
-        "earlier turns in a request (default: all)",
-        "N|all",
-        or_none(_FROM_ZERO, "all"),
+        "earlier turns in a request (default: all)", "N|all", or_none(_FROM_ZERO, "all")
     ),
     "--timeout": _option(
         "to wait for an answer", "SECONDS", number_from(0.001), default=120.0
     ),
     "--retries": _option(
-        "how often a failed request is repeated",
-        "N",
-        _FROM_ZERO,
-        default=5,
-    ),
-    "--on-error": _option(
-        "failures end their episode or the run",
-        choices=("fault", "raise"),
-        default="fault",
+        "how often a failed request is repeated", "N", _FROM_ZERO, default=5
     ),
 }
 # Those of a policy that is a language model behind an HTTP endpoint.
 CHAT_OPTIONS = (
     *("--model", "--temperature", "--max-tokens", "--extra-body"),
     *("--instruction-role", "--concurrency", "--history"),
-    *("--timeout", "--retries", "--on-error"),
+    *("--timeout", "--retries"),
 )
 
 
@@ -253,8 +224,9 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        # A script with the beginning of a name would break when an option is added.
+        kwargs["allow_abbrev"] = False
         super().__init__(*args, **kwargs)
-        self._commands: Any = None
 
     def add_commands(self) -> Any:
         """Return the action to add commands to; without a command help is shown."""
@@ -265,10 +237,9 @@ class Parser(argparse.ArgumentParser):
             return 0
 
         self.set_defaults(run=show_help)
-        self._commands = self.add_subparsers(title="commands", metavar="COMMAND")
-        return self._commands
+        return self.add_subparsers(title="commands", metavar="COMMAND")
 
-    def take(self, *names: str, to: Any = None) -> None:
+    def add_shared(self, *names: str, to: Any = None) -> None:
         """Add options of the table, to a group if one is given."""
         for name in names:
             self.option(name, to=to)
@@ -301,16 +272,16 @@ class Parser(argparse.ArgumentParser):
         changes = {"help": help, "metavar": metavar, "type": type}
         changes = {key: value for key, value in changes.items() if value is not None}
         keywords = {**OPTIONS.get(name, {}), **changes, **more}
-        flags = keywords.pop("flags", (name,))
+        flag = name
         if not name.startswith("-"):
-            flags = (keywords.pop("dest", name.lower()),)
+            flag = keywords.pop("dest", name.lower())
             keywords["metavar"] = name
         is_silent = keywords.get("default") in (None, [])
         if not is_silent and "(default" not in keywords["help"]:
             keywords["help"] += " (default: %(default)s)"
         if keywords.get("action") == "store_true":
             keywords = {key: keywords[key] for key in ("action", "help")}
-        (to or self).add_argument(*flags, **keywords)
+        (to or self).add_argument(flag, **keywords)
 
     def number(
         self, name: str, help: str, low: int, high: int | None = None, **more: Any
@@ -320,12 +291,12 @@ class Parser(argparse.ArgumentParser):
             name, help, **{"metavar": "N", **more}, type=integer_from(low, high)
         )
 
-    def take_chat(self, **defaults: Any) -> None:
+    def add_chat(self, **defaults: Any) -> None:
         """Add the options of a model behind an endpoint."""
         group = self.add_argument_group(
             "a model behind an endpoint (--policy http://...)"
         )
-        self.take(*CHAT_OPTIONS, to=group)
+        self.add_shared(*CHAT_OPTIONS, to=group)
         self.set_defaults(**defaults)
 
     def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
@@ -339,10 +310,9 @@ class Parser(argparse.ArgumentParser):
             namespace.changes = self._changes(namespace)
             options = getattr(namespace, "options", ())
             namespace.options = dict(options)
-            names = [name for name, _ in options]
-            for name in namespace.options:
-                if (count := names.count(name)) > 1:
-                    self.error(f"argument -o: expected {name} once, got {count} times")
+            if len(namespace.options) < len(options):
+                names = ", ".join(name for name, _ in options)
+                self.error(f"argument -o: expected each keyword once, got {names}")
         return namespace, unknown
 
     def _changes(self, namespace: argparse.Namespace) -> dict[str, str]:
@@ -366,26 +336,18 @@ class Parser(argparse.ArgumentParser):
         name, _, value = unknown[0].partition("=")
         if not name.startswith("--"):
             return ""
-        matches = [close_match(name, self._option_string_actions)]
-        if "-o" in self._option_string_actions:
+        options = [*self._option_string_actions]
+        near = [option for option in options if option.startswith(name)]
+        matches = near or [close_match(name, options) or ""]
+        if "-o" in options:
             keyword = name[2:].replace("-", "_")
             value = value or (unknown[1] if len(unknown) > 1 else "VALUE")
             matches.append(f"the environment's keyword -o {keyword}={value}")
-        advice = ", or ".join(text for text in matches if text)
+        advice = ", or ".join(filter(None, matches))
         return f"; did you mean {advice}?" if advice else ""
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError with the message and a pointer to the help."""
-        unknown = re.search(r"COMMAND: invalid choice: '(.*?)'", message)
-        if unknown is not None and self._commands is not None:
-            commands = self._commands.choices
-            message = f"there is no command {unknown[1]!r}"
-            match = close_match(unknown[1], commands)
-            message += (
-                f", expected one of {', '.join(commands)}"
-                if match is None
-                else f"; did you mean {match}?"
-            )
         message = f"{message} (see {self.prog} --help)"
         raise UsageError(message)
 

@@ -1,14 +1,15 @@
-"""Output of commands: tables, columns of text and progress bars, each in one way."""
+"""Output of commands: tables in columns, and a line of progress."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any, TextIO, TypeAlias
+from typing import TextIO, TypeAlias
 
 from roll_vec.progress import listen
 
@@ -17,23 +18,17 @@ Show: TypeAlias = Callable[..., None]
 
 # Longest line of text, however wide the screen is.
 _MAX_WIDTH = 88
-_USUAL_HEIGHT = 24
-# A narrower column of text stands below its row, with this indent.
+# A long text in a narrower column stands below its row, with this indent.
 _MIN_COLUMN = 30
 _INDENT = 4
-# A bar that is drawn more often takes more time than short episodes.
+# A line that is drawn more often takes more time than short episodes.
 _SECONDS_BETWEEN_DRAWINGS = 0.1
 
 
 def text_width() -> int:
     """Return the number of columns for lines of text."""
-    # Here and below: Python 3.10 returns 0 if a terminal does not know its size.
+    # Python 3.10 returns 0 if a terminal does not know its size.
     return min(shutil.get_terminal_size().columns or _MAX_WIDTH, _MAX_WIDTH)
-
-
-def screen_height() -> int:
-    """Return the number of lines of the screen."""
-    return shutil.get_terminal_size().lines or _USUAL_HEIGHT
 
 
 def is_screen(out: TextIO) -> bool:
@@ -51,57 +46,48 @@ def count(number: int, noun: str, nouns: str = "") -> str:
     return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
-def format_rows(rows: Sequence[Sequence[str]], form: str, out: TextIO) -> str:
-    """Return rows of texts as lines in columns, two spaces apart; without rich.
+def print_table(
+    rows: Sequence[Sequence[str]],
+    form: str = "<",
+    title: str = "",
+    notes: Iterable[str] = (),
+) -> None:
+    """Print rows of texts on stdout, in columns two spaces apart.
 
     Parameters
     ----------
     rows : sequence of rows
-        Of equal lengths.
+        Of equal lengths.  On a terminal a long text of the last column is folded to
+        fit the width, or stands below its row where that leaves no room for it.
     form : str
         A letter for each column but the last: ``<`` or ``>``, its alignment.
-    out : stream
-        On a terminal the last column is folded, or below the others, to fit its width.
+    title : str
+        A line above the rows, which are then indented.
+    notes : iterable of str
+        Lines below the rows.
     """
+    margin = "  " if title else ""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    indent = sum(widths[:-1]) + 2 * len(form)
-    width = text_width()
-    is_below = out.isatty() and width - indent < _MIN_COLUMN
-    if is_below:
-        indent = _INDENT
-    lines = []
+    indent = len(margin) + sum(widths[:-1]) + 2 * len(form)
+    room = text_width() - indent
+    lines = [title] if title else []
     for *cells, text in rows:
         pairs = zip(cells, form, widths, strict=False)
-        head = "".join(f"{cell:{side}{size}}  " for cell, side, size in pairs)
-        folds = textwrap.wrap(text, width - indent) if out.isatty() else [text]
-        first = "" if is_below or not folds else folds.pop(0)
-        lines += [head + first, *(" " * indent + line for line in folds)]
-    return "".join(f"{line.rstrip()}\n" for line in lines)
-
-
-def print_table(
-    title: str, rows: Iterable[tuple[str, str]], notes: Iterable[str] = ()
-) -> None:
-    """Print a table of names and values on stdout, and notes below; needs rich."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console()
-    table = Table(title=title, show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(justify="right", overflow="fold")
-    for name, value in rows:
-        # Text: brackets in a message must not be read as markup.
-        table.add_row(name, Text(value))
-    console.print(table)
-    for note in notes:
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        line = margin + "".join(f"{cell:{side}{size}}  " for cell, side, size in pairs)
+        if not sys.stdout.isatty() or len(text) <= room:
+            lines.append(line + text)
+        elif room >= _MIN_COLUMN:
+            first, *others = textwrap.wrap(text, room)
+            lines += [line + first, *(" " * indent + other for other in others)]
+        else:
+            below = " " * (len(margin) + _INDENT)
+            lines += [line, *(below + x for x in textwrap.wrap(text, text_width() - 6))]
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in [*lines, *notes]))
 
 
 @contextmanager
 def progress(quiet: bool = False) -> Iterator[Show | None]:
-    """Show a bar on a terminal for each unit of work, until the body ends.
+    """Show a line of progress on stderr, if that is a terminal, until the body ends.
 
     Long calls of this package, such as those that draw rooms, report theirs as well.
 
@@ -115,51 +101,40 @@ def progress(quiet: bool = False) -> Iterator[Show | None]:
     Show or None
         None: nothing is shown.
     """
-    if quiet:
+    if quiet or not is_screen(sys.stderr):
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    bars = Progress(
-        BarColumn(),
-        TextColumn("{task.description}"),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        # The work refreshes it: a thread that redraws would take time from the steps.
-        auto_refresh=False,
-    )
-    tasks: dict[str, Any] = {}
+    starts: dict[str, float] = {}
     due = 0.0
 
     def show(unit: str, number: int, total: int | None, rate: str = "") -> None:
         nonlocal due
-        is_new = unit not in tasks
-        if not is_new and number != total and monotonic() < due:
+        now = monotonic()
+        if unit in starts and number != total and now < due:
             return
-        due = monotonic() + _SECONDS_BETWEEN_DRAWINGS
-        of = "" if total is None else f"/{total:,}"
-        text = f"{number:,}{of} {unit}"
-        if is_new:
-            tasks[unit] = bars.add_task(text, total=total, rate=rate)
-        task = tasks[unit]
-        bars.update(task, completed=number, total=total, description=text, rate=rate)
-        bars.refresh()
+        due = now + _SECONDS_BETWEEN_DRAWINGS
+        seconds = now - starts.setdefault(unit, now)
+        words = [f"{number:,} {unit}"]
+        if total is not None:
+            words = [f"{number:,}/{total:,} {unit}", f"{number / max(total, 1):.0%}"]
+            if 0 < number < total and seconds > 0:
+                words.append(f"{seconds / number * (total - number):,.0f} s left")
+        line = ", ".join(filter(None, [*words, rate]))
+        sys.stderr.write(f"\r\x1b[K{line[: text_width() - 1]}")
+        sys.stderr.flush()
 
-    with bars, listen(show):
-        yield show
+    try:
+        with listen(show):
+            yield show
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
 
 
 def steps_listener(
     show: Show | None, total: int
 ) -> Callable[[int, int, float], None] | None:
-    """Return a listener of `roll_out` and `replay` that moves a bar of steps."""
+    """Return a listener of `roll_out` and `replay` that shows the steps."""
     if show is None:
         return None
 

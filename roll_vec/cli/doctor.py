@@ -1,83 +1,95 @@
-"""``roll-vec doctor``: the state of this installation, and what to do about it."""
+"""``roll-vec doctor``: versions and folders of this installation, and its faults.
+
+The module needs no kernels: the command works in a checkout that lacks them.
+"""
 
 from __future__ import annotations
 
 import argparse
-import json
+import importlib
 import os
+import platform
+import re
 import sys
-from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._errors import FAILURE
+import roll_vec
+from roll_vec.cli._errors import FAILURE, say_error
 from roll_vec.cli._options import add_command
-from roll_vec.cli._tables import format_rows, is_screen, wants_colour
-from roll_vec.diagnosis import BROKEN, OK, Finding, diagnose
+from roll_vec.cli._tables import print_table
+from roll_vec.errors import one_line
+from roll_vec.options import count_cores
 
-_SUMMARY = "show versions, cores, the cache folder and extras"
+_CORE = ("numpy", "numba", "gymnasium")
+_FOLDER = Path(roll_vec.__file__).parent
+
+_SUMMARY = "show versions, folders and cores of this installation"
 
 _DESCRIPTION = """\
-Show the state of this installation: versions, machine, kernels, extras.
-Warnings say what to do.
-"""
-
-_EPILOG = """\
-The exit code is 0 unless something is broken, so that no environment can run.
-
-examples:
-  roll-vec doctor
-  roll-vec doctor --json > doctor.json     to add to a report of a bug
+Show the versions, the machine and the folders of this installation, for a
+report of a bug. The exit code is 1 if no environment can run.
 """
 
 
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
-    parser = add_command(commands, "doctor", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
-    parser.take("--json")
+    add_command(commands, "doctor", _run, _SUMMARY, _DESCRIPTION)
+
+
+def find_kernels_fault() -> str | None:
+    """Return why the folder of the kernels cannot be used; None: it is there."""
+    folder = _FOLDER / "kernels"
+    if folder.is_dir():
+        return None
+    return (
+        f"{folder} has to be the folder of the kernels. In a checkout it is a symbolic "
+        "link: on Windows, turn on developer mode, then "
+        '"git config --global core.symlinks true", and clone again'
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    sections = {**diagnose(), "terminal": [*_describe_terminal()]}
-    findings = [one for lines in sections.values() for one in lines]
-    broken = [one for one in findings if one.status == BROKEN]
-    if arguments.json:
-        sys.stdout.write(_as_json(sections))
-    else:
-        rows = []
-        for section, lines in sections.items():
-            rows += [(section, ""), *(row for one in lines for row in _as_rows(one))]
-        sys.stdout.write(format_rows(rows, "<", sys.stdout))
-        warnings = len(findings) - len(broken) - sum(x.status == OK for x in findings)
-        sys.stdout.write(f"\n{_count(len(broken), 'problem')}, ")
-        sys.stdout.write(f"{_count(warnings, 'warning')}\n")
-    return FAILURE if broken else 0
+    del arguments
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    variables = (name for name in os.environ if re.match("NUMBA_|ROLL_VEC_", name))
+    rows = [
+        ("roll_vec", f"{roll_vec.__version__}, {_FOLDER}"),
+        ("python", f"{python}, {sys.executable}"),
+        ("platform", platform.platform()),
+        ("cores", f"{count_cores()} of {os.cpu_count()} for this process"),
+        *((name, os.environ[name]) for name in sorted(variables)),
+    ]
+    faults = []
+    for name in _find_packages():
+        try:
+            rows.append((name, metadata.version(name)))
+        except metadata.PackageNotFoundError:
+            if name in _CORE:
+                faults.append(f"{name} is not installed: pip install {name}")
+    fault = find_kernels_fault()
+    try:
+        if fault is None:
+            cache = importlib.import_module("roll_vec.kernels._cache")
+            rows.append(("kernels", str((_FOLDER / "kernels").resolve())))
+            rows.append(("compiled kernels", str(cache.cache_root())))
+    except Exception as error:
+        fault = f"the kernels cannot be imported: {one_line(error)}"
+    if fault is not None:
+        faults.append(fault)
+    print_table(rows)
+    for fault in faults:
+        say_error(f"error: {fault}")
+    return FAILURE if faults else 0
 
 
-def _describe_terminal() -> Iterator[Finding]:
-    yield Finding("stdout", "a screen" if is_screen(sys.stdout) else "no screen")
-    reason = "NO_COLOR is set" if os.environ.get("NO_COLOR") else ""
-    colours = "yes" if wants_colour(sys.stdout) else "no"
-    yield Finding("colours", f"{colours}, {reason}" if reason else colours)
-    yield Finding("encoding", getattr(sys.stdout, "encoding", None))
-
-
-def _as_rows(finding: Finding) -> Iterator[tuple[str, str]]:
-    value = "none" if finding.value is None else str(finding.value)
-    yield f"  {finding.name}", value
-    if finding.advice:
-        yield "", f"{finding.status}: {finding.advice}"
-
-
-def _as_json(sections: dict[str, list[Finding]]) -> str:
-    content = {
-        section: {
-            one.name: {"value": one.value, "status": one.status, "advice": one.advice}
-            for one in lines
-        }
-        for section, lines in sections.items()
-    }
-    return f"{json.dumps(content, indent=2)}\n"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number or 'no'} {noun}{'s' * (number != 1)}"
+def _find_packages() -> list[str]:
+    """Return the names of the packages of the core, then of those of extras."""
+    try:
+        lines = metadata.requires("roll-vec") or []
+    except metadata.PackageNotFoundError:  # a checkout that is not installed
+        lines = []
+    names = [re.split(r"[^\w.-]", line)[0] for line in lines]
+    extras = sorted({*names} - {*_CORE, "roll-vec", "roll_vec"})
+    return [*_CORE, *extras]

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +18,6 @@ from roll_vec.cli._errors import (
     UsageError,
     argument_error,
     check_target,
-    require,
     say_all_faults,
     say_error,
 )
@@ -30,7 +28,7 @@ from roll_vec.cli._policies import (
     make_turn_policy,
     refuse_chat,
 )
-from roll_vec.cli._tables import format_rows, print_table, progress
+from roll_vec.cli._tables import print_table, progress
 from roll_vec.errors import (
     InvalidActionError,
     InvalidFileError,
@@ -38,24 +36,17 @@ from roll_vec.errors import (
     one_line,
 )
 from roll_vec.evaluation import (
-    SPLITS,
-    ChatError,
-    Comparison,
-    EpisodeRecord,
     EpisodeResults,
-    Interval,
-    ResultHeader,
-    Split,
-    chat_keywords,
     compare_results,
     evaluate,
     find_split,
-    play_chat_episodes,
     play_episodes,
-    splits_of,
 )
-from roll_vec.evaluation.results import Play
-from roll_vec.evaluation.splits import WEBSHOP, shop_keywords
+from roll_vec.evaluation.chat import ChatError, chat_keywords, play_chat_episodes
+from roll_vec.evaluation.episodes import EpisodeRecord
+from roll_vec.evaluation.results import Comparison, Play, ResultHeader
+from roll_vec.evaluation.splits import SPLITS, WEBSHOP, Split, shop_keywords, splits_of
+from roll_vec.evaluation.statistics import Interval
 from roll_vec.recordings.setup import current_versions
 from roll_vec.registration.any_id import find_spec, full_id, is_pooled
 
@@ -79,20 +70,11 @@ split can be compared.
 
 examples:
   roll-vec eval list roll_vec/Sokoban-v0
-  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy oracle \\
-      --out oracle.jsonl
-  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy my_agent:act \\
-      --out mine.jsonl
-  roll-vec eval compare oracle.jsonl mine.jsonl
-  roll-vec eval check roll_vec/Sokoban-v0 --split test
-"""
-
-_EXAMPLES = """\
-examples:
   roll-vec eval run roll_vec/Sokoban-v0 --split test --policy my_agent:act \\
       --out mine.jsonl
   roll-vec eval run roll_vec/Countdown-v0 --split test --num-episodes 500 \\
       --policy http://localhost:8000/v1 --model NAME --out model.jsonl
+  roll-vec eval compare model.jsonl mine.jsonl
 """
 
 
@@ -101,24 +83,24 @@ def add_parser(commands: Any) -> None:
     inner = add_commands(
         commands, "eval", _SUMMARY, f"{_SUMMARY.capitalize()}.", _EPILOG
     )
-    texts = "play the episodes of a split", _DESCRIPTION, _EXAMPLES
+    texts = "play the episodes of a split", _DESCRIPTION, _EPILOG
     parser = add_command(inner, "run", _evaluate, *texts)
-    parser.take("ID")
+    parser.add_shared("ID")
     parser.option("--split", "the set of episodes", "NAME", required=True)
-    parser.take("--policy")
+    parser.add_shared("--policy")
     parser.option("--seed", "seed of the random policy")
-    parser.take("--num-episodes")
+    parser.add_shared("--num-episodes")
     most = f"as many as episodes, at most {_MAX_ENVS}"
     parser.option("--num-envs", f"stepped at once, for speed (default: {most})")
-    parser.take("--threads")
+    parser.add_shared("--threads")
     parser.option("-o", "keyword that leaves the task as it is; may be repeated")
     parser.option("--out", "write the results, a line each", "FILE.jsonl")
     parser.flag(
         "--retry-faults",
         "play episodes again that ended by a fault in the file of --out",
     )
-    parser.take("--quiet")
-    parser.take_chat()
+    parser.add_shared("--quiet")
+    parser.add_chat()
 
     text = "List the splits of an id, or of all."
     parser = add_command(inner, "list", _list, "list splits", text)
@@ -126,7 +108,7 @@ def add_parser(commands: Any) -> None:
 
     text = "Compute the digest of a split, and compare it with its name's."
     parser = add_command(inner, "check", _check, "compute the digest of a split", text)
-    parser.take("ID")
+    parser.add_shared("ID")
     parser.option("--split", "the set of episodes", "NAME", required=True)
     parser.option("-o", "of WebShop: products and the other files of a shop")
 
@@ -149,7 +131,7 @@ def _list(arguments: argparse.Namespace) -> int:
         for split in splits_of(id).values():
             digest = split.digest[:_DIGEST_CHARS] or _NO_VALUE
             rows.append((id, split.name, f"{len(split):,}", digest, split.title))
-    sys.stdout.write(format_rows(rows, "<<><", sys.stdout))
+    print_table(rows, "<<><")
     return 0
 
 
@@ -193,12 +175,11 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    require("rich", "a comparison")
     first, second = arguments.a, arguments.b
     comparison = compare_results(first, second, only_common=arguments.common)
     header = comparison.headers[0]
     rows = _comparison_rows(comparison, str(first), str(second))
-    print_table(f"{header.id} {header.split}", rows)
+    print_table(rows, title=f"{header.id} {header.split}")
     return 0
 
 
@@ -208,8 +189,6 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     check_target("--out", out)
     if out is None:
         refuse_arguments(arguments, ["retry_faults"], "without --out FILE.jsonl")
-    if not arguments.quiet:
-        require("rich", "an evaluation without --quiet")
     total = len(split) if arguments.num_episodes is None else arguments.num_episodes
     if total > len(split):
         text = f"expected at most {len(split):,}, the episodes of {split.name}"
@@ -222,17 +201,16 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         # A published file says nothing about the machine.
         del versions["platform"]
         header = ResultHeader.of(split, keywords, facts, versions)
-    done, rate, start = 0, "", perf_counter()
+    done = 0
     try:
         with progress(arguments.quiet) as show:
 
             def on_progress(num_done: int, num_played: int) -> None:
-                nonlocal done, rate
+                del num_played
+                nonlocal done
                 done = num_done
-                if num_played:
-                    rate = f"{num_played / (perf_counter() - start):,.1f}"
                 if show is not None:
-                    show("episodes", done, total, rate and f"{rate}/s")
+                    show("episodes", done, total)
 
             records = evaluate(
                 split,
@@ -250,18 +228,15 @@ def _evaluate(arguments: argparse.Namespace) -> int:
         if isinstance(error, KeyboardInterrupt):
             say_error(f"interrupted {text}")
             return INTERRUPTED
-        if error.is_refusal:
-            raise argument_error("--policy", f"{policy}: {one_line(error)}") from error
-        say_error(f"error: {one_line(error)}, {text}")
-        return FAILURE
+        raise argument_error("--policy", f"{policy}: {one_line(error)}") from error
     except (InvalidActionError, InvalidFileError) as error:
         name = "--policy" if isinstance(error, InvalidActionError) else "--out"
         raise argument_error(name, one_line(error)) from error
     finally:
         envs.close()
     if not arguments.quiet:
-        rows = _result_rows(split, facts, records, rate or _NO_VALUE)
-        print_table(f"{split.id} {split.name}", rows)
+        rows = _result_rows(split, facts, records)
+        print_table(rows, title=f"{split.id} {split.name}")
     faults = [record.fault for record in records if record.fault is not None]
     return say_all_faults(len(faults), faults[0]) if len(faults) == len(records) else 0
 
@@ -308,9 +283,9 @@ def _play_chat(
     keywords = chat_keywords(split, keywords)
     num_envs = min(total, arguments.concurrency)
     envs = _make_envs(split, num_envs, keywords, arguments)
-    options = {"history": arguments.history, "on_error": arguments.on_error}
-    play = partial(play_chat_episodes, split, envs, endpoint, **options)
-    facts = {**endpoint.to_json(), "history": arguments.history}
+    history = arguments.history
+    play = partial(play_chat_episodes, split, envs, endpoint, history=history)
+    facts = {**endpoint.to_json(), "history": history}
     return envs, play, facts, keywords
 
 
@@ -330,7 +305,7 @@ def _make_envs(
 
 
 def _result_rows(
-    split: Split, policy: Mapping[str, Any], records: Sequence[EpisodeRecord], rate: str
+    split: Split, policy: Mapping[str, Any], records: Sequence[EpisodeRecord]
 ) -> list[tuple[str, str]]:
     """Return the table of an evaluation; the policy is that of the header."""
     results = EpisodeResults.of(records)
@@ -342,7 +317,6 @@ def _result_rows(
         ("mean length", f"{np.mean(results.lengths):,.1f}"),
         ("episodes", f"{len(records):,}"),
         ("faults", f"{np.count_nonzero(results.faults):,}"),
-        ("episodes/s", rate),
         ("policy", _describe(policy)),
         ("digest", split.digest[:_DIGEST_CHARS]),
     ]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,7 +20,6 @@ from roll_vec.cli._errors import (
     as_argument,
     ending_signals,
     file_errors,
-    require,
     say_error,
 )
 from roll_vec.cli._options import POLICY_HELP, add_command, refuse_arguments
@@ -28,50 +30,37 @@ from roll_vec.cli._policies import (
     refuse_chat,
 )
 from roll_vec.cli._tables import count, progress
-from roll_vec.cli.replay import open_run
-from roll_vec.errors import InvalidActionError, InvalidOptionError, one_line
-from roll_vec.evaluation import ChatError, play_chat
-from roll_vec.evaluation.chat import TEXTS
-from roll_vec.export import (
-    FORMATS,
-    NUM_ENVS,
-    ExportResult,
-    Source,
-    TooFewSuccessesError,
-    VerificationError,
-    export,
-    player_source,
-    policy_source,
-    recorded_source,
-    verify,
+from roll_vec.cli.replay import make_batch, open_run
+from roll_vec.errors import (
+    InvalidActionError,
+    InvalidOptionError,
+    RollVecError,
+    one_line,
 )
-from roll_vec.recordings import read_trajectories
+from roll_vec.evaluation import play_chat
+from roll_vec.evaluation.chat import ChatError
+from roll_vec.export import export
+from roll_vec.export.rows import Tally, TooFewRowsError, play_rows, select_rows
+from roll_vec.export.writer import FORMATS, check_out
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.registration.any_id import (
-    find_spec,
-    full_id,
-    is_pooled,
-    make_or_refuse,
-    search_here,
-)
+from roll_vec.registration.any_id import find_spec, full_id, is_pooled, make_or_refuse
+from roll_vec.registration.factories import make_vec
+from roll_vec.trajectories import Trajectory, Turn, play_seeds
+from roll_vec.trajectories.runs import replay_trajectories
+from roll_vec.trajectories.trajectory import TEXTS
 
-# Rows, unless --num-rows says otherwise.
-_NUM_ROWS = 1000
+# Rows, and environments stepped at once, unless the user says otherwise.
+_NUM_ROWS, _NUM_ENVS = 1000, 256
 # Names of arguments in errors of `roll_vec.export`.
-_ARGUMENTS = {
-    "format": "--format",
-    "num": "--num-rows",
-    "out": "--out",
-    "start_seed": "--seed",
-}
+_ARGUMENTS = {"format": "--format", "out": "--out", "start_seed": "--seed"}
 
 _SUMMARY = "write episodes as training data for other libraries"
 
 _DESCRIPTION = """\
 Write episodes as training data, one row an episode: of a policy, or of a run
 that roll-vec rollout --out has recorded. Row k plays the seed of --seed plus k;
-with --only-success, the k-th success. The same command writes the same bytes;
-after any end it goes on where it was: OUT.partial has the rows so far.
+with --only-success, the k-th success. The same command writes the same bytes.
+The file appears when it is complete.
 """
 
 _EPILOG = """\
@@ -79,7 +68,7 @@ formats (docs/data.md):
 %(formats)s
 
 examples:
-  roll-vec export roll_vec/Sokoban-v0 --num-rows 1000 --out train.jsonl --verify
+  roll-vec export roll_vec/Sokoban-v0 --num-rows 1000 --out train.jsonl
   roll-vec export run.npz --format parquet --out run.parquet
 """
 
@@ -89,223 +78,200 @@ def add_parser(commands: Any) -> None:
     names = "\n".join(f"  {name:<12}{each.summary}" for name, each in FORMATS.items())
     texts = _SUMMARY, _DESCRIPTION, _EPILOG % {"formats": names}
     parser = add_command(commands, "export", _run, *texts)
-    parser.option(
-        "ID|FILE",
-        "registered id, or the .npz file of a run; without --out the complete "
-        "export that --verify checks",
-        dest="source",
-    )
+    parser.option("ID|FILE", "registered id, or the .npz file of a run", dest="source")
     parser.option(
         "--format", "see below", "NAME", choices=tuple(FORMATS), default="messages"
     )
-    parser.option("--out", "what is written", "PATH")
+    parser.option("--out", "what is written", "PATH", required=True)
     parser.option("--num-rows", f"rows (default: {_NUM_ROWS:,}; of a run, all)")
     parser.option("--policy", f"{POLICY_HELP} (default: oracle)", default=None)
     parser.flag("--only-success", "leave out other episodes, and count them")
     parser.number(
         "--max-episodes", "give up after N episodes (default: 100 for each row)", 1
     )
-    parser.take("--seed", "-o")
-    parser.option("--num-envs", f"stepped at once, for speed (default: {NUM_ENVS})")
-    parser.flag("--verify", "play each row again, and compare")
-    parser.flag("--overwrite", "replace a complete export")
-    parser.take("--quiet")
-    # The same command goes on, so that a failure need not cost an episode.
-    parser.take_chat(on_error="raise")
+    parser.add_shared("--seed", "-o")
+    parser.option("--num-envs", f"stepped at once, for speed (default: {_NUM_ENVS})")
+    parser.flag("--overwrite", "replace an older file")
+    parser.add_shared("--quiet")
+    parser.add_chat()
 
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    if not arguments.quiet:
-        require("rich", "an export without --quiet")
-    if arguments.out is None:
-        if not arguments.verify:
-            raise argument_error("--out", "expected the path of the file to write")
-        read = {"source", "format", "num_envs", "verify", "quiet"}
-        unread = arguments.changes.keys() - read
-        refuse_arguments(arguments, unread, "without --out PATH")
-        return _verify(arguments, Path(arguments.source))
-    code = _export(arguments)
-    if code == 0 and arguments.verify:
-        code = _verify(arguments, arguments.out)
-    return code
-
-
-def _export(arguments: argparse.Namespace) -> int:
-    """Write the file, and a line about it."""
-    source, num = _make_source(arguments)
-    rows = 0
-    start = perf_counter()
+    is_run = arguments.source.lower().endswith(".npz")
+    tally = Tally()
+    num = arguments.num_rows
+    if num is None and not is_run:
+        num = _NUM_ROWS
     try:
+        check_out(arguments.out, FORMATS[arguments.format], arguments.overwrite)
+        batch, rows = (_of_run if is_run else _of_policy)(arguments, tally, num)
+        start = perf_counter()
         with (
+            closing(batch),
             file_errors("--out", arguments.out),
             ending_signals(),
             progress(arguments.quiet) as show,
         ):
 
-            def on_progress(totals: Any) -> None:
-                nonlocal rows
-                rows = totals.rows
-                if show is not None:
-                    show("rows", rows, num)
+            def with_progress() -> Iterator[Trajectory]:
+                for row in rows:
+                    if show is not None:
+                        show("rows", tally.rows, num)
+                    yield row
 
-            result = export(
+            export(
                 arguments.out,
-                source,
+                batch,
+                with_progress(),
                 format=arguments.format,
-                num=num,
-                only_success=arguments.only_success,
-                max_episodes=arguments.max_episodes,
+                policy=arguments.model or arguments.policy or "oracle",
                 overwrite=arguments.overwrite,
-                on_progress=on_progress,
             )
     except KeyboardInterrupt:
         of = "" if num is None else f" of {num:,}"
-        say_error(f"interrupted after {rows:,}{of} rows; the same command goes on")
+        say_error(f"interrupted after {tally.rows:,}{of} rows; nothing is written")
         return INTERRUPTED
-    except TooFewSuccessesError as error:
+    except (TooFewRowsError, ChatError) as error:
         say_error(f"error: {one_line(error)}")
-        return FAILURE
-    except ChatError as error:
-        say_error(f"error: {one_line(error)}, after {rows:,} rows")
         return FAILURE
     except InvalidActionError as error:
         raise argument_error("--policy", one_line(error)) from error
     except InvalidOptionError as error:
         raise as_argument(error, _ARGUMENTS) from error
-    seconds = perf_counter() - start
-    for line in _report(arguments, result, seconds):
-        sys.stdout.write(f"{line}\n")
+    if not arguments.quiet:
+        for line in _report(arguments, tally, perf_counter() - start):
+            sys.stdout.write(f"{line}\n")
     return 0
 
 
-def _verify(arguments: argparse.Namespace, path: Path) -> int:
-    """Play the rows again, and write a line about them."""
-    # The ids of the file may name modules.
-    search_here()
-    try:
-        with file_errors("FILE", path, "read"), progress(arguments.quiet) as show:
-
-            def on_progress(rows: int) -> None:
-                if show is not None:
-                    show("rows played again", rows, None)
-
-            rows, without_seed = verify(
-                path,
-                arguments.format,
-                num_envs=arguments.num_envs or NUM_ENVS,
-                on_progress=on_progress,
-            )
-    except VerificationError as error:
-        say_error(f"error: {one_line(error)}")
-        return FAILURE
-    replayed = rows - without_seed
-    verb = "replays" if replayed == 1 else "replay"
-    line = f"verified: {count(replayed, 'row')} {verb} to the bit"
-    if without_seed:
-        line += f"; {without_seed:,} rows have no seed that begins them"
-    sys.stdout.write(f"{line}\n")
-    return 0
-
-
-def _report(
-    arguments: argparse.Namespace, result: ExportResult, seconds: float
-) -> list[str]:
+def _report(arguments: argparse.Namespace, tally: Tally, seconds: float) -> list[str]:
     """Return the lines about an export."""
-    totals, lines = result.totals, []
-    if result.rows_before:
-        lines.append(f"went on after {result.rows_before:,} rows")
-    missing = totals.episodes - totals.rows - totals.faults
+    lines = []
     if arguments.only_success:
-        lines.append(f"left out: {missing:,} episodes without success")
-    if totals.faults:
-        lines.append(f"left out: {totals.faults:,} episodes that ended by an error")
-    rate = (totals.rows - result.rows_before) / seconds
-    rows = count(totals.rows, "row")
-    successes = count(totals.successes, "success", "successes")
+        lines.append(f"left out: {tally.failures:,} episodes without success")
+    if tally.faults:
+        lines.append(f"left out: {tally.faults:,} episodes that ended by an error")
+    rows = count(tally.rows, "row")
+    successes = count(tally.successes, "success", "successes")
+    mean = tally.total_return / tally.rows if tally.rows else float("nan")
     lines.append(
-        f"{arguments.out}: {rows}, {successes}, mean return {result.mean_return:.4g}, "
-        f"{rate:,.0f} rows/s"
+        f"{arguments.out}: {rows}, {successes}, mean return {mean:.4g}, "
+        f"{tally.rows / seconds:,.0f} rows/s"
     )
     return lines
 
 
-def _make_source(arguments: argparse.Namespace) -> tuple[Source, int | None]:
-    """Return the episodes to export, and the number of rows; None: all.
+def _of_run(
+    arguments: argparse.Namespace, tally: Tally, num: int | None
+) -> tuple[Any, Iterable[Trajectory]]:
+    """Return the batch of a recorded run, and its rows, which are played at once."""
+    read = {"source", "format", "out", "num_rows", "only_success", "overwrite", "quiet"}
+    unread = arguments.changes.keys() - read
+    refuse_arguments(arguments, unread, "with a recorded run")
+    run = open_run(Path(arguments.source), "FILE")
+    batch = make_batch(run, {})
+    try:
+        FORMATS[arguments.format](batch, "")
+        episodes = replay_trajectories(batch, run)
+    except BaseException:
+        batch.close()
+        raise
+    return batch, islice(
+        select_rows(episodes, tally, only_success=arguments.only_success), num
+    )
+
+
+def _of_policy(
+    arguments: argparse.Namespace, tally: Tally, num: int
+) -> tuple[Any, Iterable[Trajectory]]:
+    """Return a batch of one environment, and rows, which are played one by one."""
+    id = full_id(arguments.source)
+    policy = arguments.policy or "oracle"
+    if find_spec(id).id not in ENVIRONMENTS:
+        text = f"expected an id of this package or of roll_vec.register, got {id!r}"
+        raise argument_error("ID", text)
+    if is_endpoint(policy):
+        endpoint = make_endpoint(policy, arguments)
+        num_envs = arguments.concurrency
+    else:
+        refuse_chat(arguments)
+        num_envs = arguments.num_envs or _NUM_ENVS
+    batch, keywords = _make_batch(id, arguments)
+
+    def play(seeds: Sequence[int], first: int) -> Iterator[Trajectory]:
+        with closing(_make(id, min(num_envs, len(seeds)), keywords)) as envs:
+            if is_endpoint(policy):
+                yield from play_chat(envs, seeds, endpoint, history=arguments.history)
+                return
+            function = make_turn_policy(policy, envs, arguments.seed)
+
+            def act(turn: Turn) -> Any:
+                return function(replace(turn, episodes=turn.episodes + first))
+
+            yield from play_seeds(envs, seeds, act)
+
+    if not is_endpoint(policy):
+        # Its errors come before the first episode.
+        make_turn_policy(policy, batch, arguments.seed)
+    return batch, play_rows(
+        play,
+        num,
+        tally,
+        start_seed=arguments.seed,
+        num_envs=num_envs,
+        only_success=arguments.only_success,
+        max_episodes=arguments.max_episodes,
+    )
+
+
+def _make(id: str, num_envs: int, keywords: dict[str, Any]) -> Any:
+    make = partial(make_vec, id, num_envs, autoreset_mode="Disabled", **keywords)
+    return make_or_refuse(id, make)
+
+
+def _make_batch(id: str, arguments: argparse.Namespace) -> tuple[Any, dict[str, Any]]:
+    """Return a batch of one environment, which the format can hold, and its keywords.
+
+    Games on a grid get keywords of the format, unless the user sets them.
 
     Raises
     ------
     UsageError
-        If an argument cannot be used.
-    InvalidFileError
-        If the file of a run is damaged.
-    MissingExtraError
+        If there is none; it names a format that can hold the environment.
     """
-    if arguments.source.lower().endswith(".npz"):
-        return _recorded(arguments), arguments.num_rows
-    id = full_id(arguments.source)
-    spec = find_spec(id)
-    keywords = dict(arguments.options)
-    policy = arguments.policy or "oracle"
-    if spec.id not in ENVIRONMENTS:
-        text = f"expected an id of this package or of roll_vec.register, got {id!r}"
-        raise argument_error("ID", text)
     format = FORMATS[arguments.format]
-    needs_texts = format.needs_texts or format.needs_pictures or is_endpoint(policy)
-    if needs_texts and not is_pooled(spec):
-        pictures = {"obs_mode": "rgb"} if format.needs_pictures else {}
-        keywords = {**TEXTS, **pictures, **keywords}
-    make = _chat_source if is_endpoint(policy) else _policy_source
-    source = make_or_refuse(id, lambda: make(id, policy, keywords, arguments))
-    return source, arguments.num_rows or _NUM_ROWS
 
+    def make(name: str) -> tuple[Any, dict[str, Any]]:
+        keywords = {**FORMATS[name].keywords, **arguments.options}
+        if is_endpoint(arguments.policy or ""):
+            keywords = {**TEXTS, **keywords}
+        if is_pooled(find_spec(id)):
+            keywords = dict(arguments.options)
+        batch = _make(id, 1, keywords)
+        try:
+            FORMATS[name](batch, "")
+        except BaseException:
+            batch.close()
+            raise
+        return batch, keywords
 
-def _policy_source(
-    id: str, policy: str, keywords: dict[str, Any], arguments: argparse.Namespace
-) -> Source:
-    """Return the episodes of a policy that acts in a batch."""
-    refuse_chat(arguments)
-    return policy_source(
-        id,
-        lambda envs: make_turn_policy(policy, envs, arguments.seed),
-        policy,
-        keywords=keywords,
-        start_seed=arguments.seed,
-        num_envs=arguments.num_envs or NUM_ENVS,
-    )
+    def can_hold(name: str) -> bool:
+        try:
+            make(name)[0].close()
+        except RollVecError:
+            return False
+        return True
 
-
-def _chat_source(
-    id: str, policy: str, keywords: dict[str, Any], arguments: argparse.Namespace
-) -> Source:
-    """Return the episodes of a model behind an endpoint."""
-    endpoint = make_endpoint(policy, arguments)
-    options = {"history": arguments.history, "on_error": arguments.on_error}
-    facts = {**endpoint.to_json(), "history": arguments.history}
-    return player_source(
-        id,
-        lambda envs, seeds, _: play_chat(envs, seeds, endpoint, **options),
-        {"policy": arguments.model, "endpoint": facts},
-        keywords=keywords,
-        start_seed=arguments.seed,
-        num_envs=arguments.concurrency,
-    )
-
-
-def _recorded(arguments: argparse.Namespace) -> Source:
-    """Return the episodes of a recorded run."""
-    read = {"source", "format", "out", "num_rows", "only_success"}
-    read |= {"verify", "overwrite", "quiet"}
-    # --verify reads --num-envs, and --num-rows reads --max-episodes.
-    read |= {"num_envs"} if arguments.verify else set()
-    read |= {"max_episodes"} if arguments.num_rows is not None else set()
-    unread = arguments.changes.keys() - read
-    refuse_arguments(arguments, unread, "with a recorded run")
-    path = Path(arguments.source)
-    run = open_run(path, "FILE")
-    files = {name: file.path for name, file in run.setup.data_files.items()}
-    with closing(run.setup.make_batch()) as envs:
-        spaces = envs.single_observation_space, envs.single_action_space
-    keywords = {**run.setup.options, **files}
-    read_all = partial(read_trajectories, run)
-    return recorded_source(run.setup.id, keywords, *spaces, read_all, path)
+    try:
+        return make(format.name)
+    except InvalidOptionError as error:
+        # An error of the user's own keywords is raised here.
+        _make(id, 1, arguments.options).close()
+        text = f"{format.name} needs {format.needs}, which {id} does not have"
+        if arguments.options:
+            text += " with these keywords"
+        others = [name for name in FORMATS if name != format.name and can_hold(name)]
+        if others:
+            text += f"; use --format {others[0]}"
+        raise argument_error("--format", text) from error

@@ -9,7 +9,7 @@ import textwrap
 from typing import Any
 
 from roll_vec.cli._options import add_command
-from roll_vec.cli._tables import format_rows
+from roll_vec.cli._tables import print_table
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import full_id, import_module, make_or_refuse
 
@@ -49,7 +49,7 @@ def add_parser(commands: Any) -> None:
         "MODULE", "import this module first, and list what it registers, too", nargs="?"
     )
     parser = add_command(commands, "info", _info, _SUMMARY, _DESCRIPTION, _EPILOG)
-    parser.take("ID", "--json")
+    parser.add_shared("ID", "--json")
     parser.option(
         "-o",
         "keyword of the environment: spaces and limits are then those with it; "
@@ -65,10 +65,8 @@ def _list(arguments: argparse.Namespace) -> int:
         limit = environment.max_episode_steps
         text = textwrap.shorten(environment.summarize(), 60, placeholder=" ...")
         rows.append((environment.id, "-" if limit is None else str(limit), text))
-    sys.stdout.write(format_rows(rows, "<>", sys.stdout))
-    sys.stdout.write(
-        "\nThe number is the step limit.  Keywords and rewards: roll-vec info ID\n"
-    )
+    note = "The number is the step limit.  Keywords and rewards: roll-vec info ID"
+    print_table(rows, "<>", notes=["", note])
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.cli._errors import argument_error, check_target, new_file, require
+from roll_vec.cli._errors import argument_error, check_target, new_file
 from roll_vec.cli._options import add_command, add_commands
 from roll_vec.cli._tables import progress
 from roll_vec.options import resolve_num_threads
@@ -48,7 +48,7 @@ def add_parser(commands: Any) -> None:
         "S + n; with a band of difficulty, solution_steps or solution_pushes, it is\n"
         "the level that draw_levels draws for this number (docs/levels.md).",
     )
-    parser.take("ID", "-o")
+    parser.add_shared("ID", "-o")
     parser.number("--num-levels", "levels to generate", 1, MAX_LEVELS, default=1000)
     parser.number("--start-level", "seed of the first level", 0, metavar="S", default=0)
     parser.option("--out", f"the file: {', '.join(SUFFIXES)}", required=True)
@@ -76,7 +76,6 @@ def _make(arguments: argparse.Namespace) -> int:
     if last >> 32:
         text = f"expected seeds below 2**32, got {last}"
         raise argument_error("--start-level", text)
-    require("rich", "roll-vec levels")
     bands = read_bands(Sokoban.MEASURES, options)
     with closing(make_vector(id, 1, options=options)) as envs:
         parsed = envs.unwrapped.engine.options  # type: ignore[attr-defined]

@@ -8,11 +8,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._errors import FAILURE, UsageError, file_errors, require
+from roll_vec.cli._errors import FAILURE, UsageError, file_errors
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import progress, steps_listener
 from roll_vec.errors import InvalidOptionError, one_line
-from roll_vec.recordings import ReplayResult, Run, load_run, replay
+from roll_vec.recordings import load_run, replay
+from roll_vec.recordings.files import Run
+from roll_vec.recordings.replays import ReplayResult
 from roll_vec.recordings.setup import current_versions
 
 _SUMMARY = "play a saved rollout again and find the first difference"
@@ -20,14 +22,14 @@ _SUMMARY = "play a saved rollout again and find the first difference"
 _DESCRIPTION = """\
 Make the batch of a file of roll-vec rollout --out again, reset it with the same
 seeds, take the same actions, and compare the results of every reset and step,
-bit by bit. It prints "identical" and exits with 0; or it prints the first
-difference (the step, the first environment in it, the field, both values) and
-exits with 1. Versions that differ from those of the file are printed as well.
+bit by bit: rewards and ends themselves, observations and infos by digests of 32
+bits. It prints "identical" and exits with 0; or it prints the first difference
+(the step, the first environment in it, the field) and exits with 1. Versions
+that differ from those of the file are printed as well.
 """
 
 _EPILOG = """\
-Steps are counted from 1; step 0 is the first reset. Of a value of which the
-file has a digest alone, the digest is shown. See docs/watching.md.
+Steps are counted from 1; step 0 is the first reset. See docs/watching.md.
 
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 --out run.npz
@@ -46,14 +48,12 @@ def add_parser(commands: Any) -> None:
         "executor=NAME, context=NAME, step_timeout=SECONDS or reset_timeout=SECONDS; "
         "may be repeated",
     )
-    parser.take("--threads")
+    parser.add_shared("--threads")
     parser.option("--quiet", "no progress bar, no output: the exit code says all")
 
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    if not arguments.quiet:
-        require("rich", "a replay without --quiet")
     run = open_run(arguments.file, "FILE.npz")
     env = make_batch(run, arguments.options, arguments.threads)
     with closing(env), progress(arguments.quiet) as show:

@@ -22,29 +22,17 @@ from roll_vec.cli._options import add_command, refuse_arguments
 from roll_vec.cli._policies import Policy, make_policy
 from roll_vec.cli._tables import print_table, progress, steps_listener
 from roll_vec.errors import InvalidActionError, one_line
-from roll_vec.recordings import (
-    RolloutSummary,
-    RunRecorder,
-    plan_run,
-    roll_out,
-    save_run,
-)
+from roll_vec.recordings import RunRecorder, roll_out, save_run
+from roll_vec.recordings.rollouts import RolloutSummary
 from roll_vec.registration.any_id import full_id, make_vector
 from roll_vec.render.boards import MAX_BOARDS, NoPictureError, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.vector.known_infos import UNKNOWN
 
 _RUN_SUFFIX = ".npz"
-_PICTURE = Path("rollout.png")
 # Notes of an oracle that are shown.
 _NOTES = 8
 _NO_VALUE = "\N{EN DASH}"
-_FAULTS = {
-    "exception": "by exceptions",
-    "timeout": "by timeouts",
-    "worker_death": "by dead workers",
-    "reset": "resets given up",
-}
 
 _SUMMARY = "step thousands of environments and report on their episodes"
 
@@ -56,8 +44,8 @@ next_step mode spends a step on do not count. Any registered id will do.
 """
 
 _EPILOG = """\
---out may be given twice: FILE.npz is the run, which roll-vec replay plays again
-(docs/watching.md); the others are pictures of the boards at the end.
+--out may stand twice: FILE.npz is the run, which roll-vec replay plays again
+(docs/watching.md); a picture has the boards at the end.
 
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 -o dim_room="(10, 10)" --out run.npz
@@ -71,44 +59,32 @@ examples:
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
     parser = add_command(commands, "rollout", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
-    parser.take("ID", "-o")
+    parser.add_shared("ID", "-o")
     parser.option("--num-envs", default=4096)
     parser.option("--steps", default=1000)
     parser.option("--seed", "environment i has seed N + i")
-    parser.take("--policy", "--autoreset", "--threads")
+    parser.add_shared("--policy", "--autoreset", "--threads")
     suffixes = ", ".join((_RUN_SUFFIX, *PICTURE_SUFFIXES))
     parser.option(
         "--out",
-        f"write the run or a picture: {suffixes} (default: {_PICTURE})",
+        f"write the run or a picture: {suffixes}",
         action="append",
+        default=[],
     )
-    parser.flag("--no-image", "draw no picture")
     parser.number("--boards", "boards in the picture", 1, MAX_BOARDS, default=16)
-    parser.number(
-        "--save-values",
-        "megabytes of observations, and of infos, of which the run has the "
-        "values; of later steps it has digests",
-        0,
-        metavar="MB",
-        default=256,
-    )
-    parser.take("--quiet")
+    parser.add_shared("--quiet")
 
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
     run, image = _targets(arguments)
     if image is None:
-        refuse_arguments(arguments, ["boards"], "without a picture")
-    if run is None:
-        refuse_arguments(arguments, ["save_values"], "without --out FILE.npz")
+        refuse_arguments(arguments, ["boards"], "without --out PICTURE")
     arguments.id = full_id(arguments.id)
     for path in (run, image):
         check_target("--out", path)
-    if not arguments.quiet:
-        require("rich", "a rollout without --quiet")
     if image is not None:
-        require("pillow", "a rollout without --no-image", module="PIL.Image")
+        require("pillow", "a picture", module="PIL.Image")
     env = make_vector(
         arguments.id,
         arguments.num_envs,
@@ -119,17 +95,15 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     notes = []
     try:
-        setup = recorder = None
+        recorder = None
         if run is not None:
-            size = arguments.num_envs, arguments.autoreset
-            setup = plan_run(arguments.id, *size, arguments.options)
-            recorder = RunRecorder(env, arguments.save_values)
+            recorder = RunRecorder(env, arguments.id, arguments.options)
         policy = make_policy(arguments.policy, env, arguments.seed)
         summary = run_policy(env, policy, arguments, recorder)
-        if run is not None and setup is not None and recorder is not None:
+        if run is not None and recorder is not None:
             facts = {"seed": arguments.seed, "policy": arguments.policy}
             with file_errors("--out", run):
-                save_run(run, setup, recorder, summary.episodes, **facts)
+                save_run(run, recorder, summary.episodes, **facts)
             notes.append(f"run: {run}")
         if summary.exception is not None:
             say_error(f"a step raised an exception; run: {run}")
@@ -142,30 +116,23 @@ def _run(arguments: argparse.Namespace) -> int:
         env.close()
     if not arguments.quiet:
         title = f"{arguments.id} \N{MULTIPLICATION SIGN} {arguments.num_envs:,}"
-        print_table(title, rows, [*notes, *_out_of_reach(policy)])
+        print_table(rows, title=title, notes=[*notes, *_out_of_reach(policy)])
     return _verdict(summary, arguments)
 
 
 def _targets(arguments: argparse.Namespace) -> tuple[Path | None, Path | None]:
     """Return the files of the run and of the picture."""
-    paths = arguments.out
-    if paths is None:
-        paths = [] if arguments.no_image else [_PICTURE]
-    found: dict[bool, Path] = {}
-    for path in paths:
-        suffix = path.suffix.lower()
-        is_run = suffix == _RUN_SUFFIX
-        if not is_run and suffix not in PICTURE_SUFFIXES:
+    runs = [path for path in arguments.out if path.suffix.lower() == _RUN_SUFFIX]
+    pictures = [path for path in arguments.out if path not in runs]
+    for path in pictures:
+        if path.suffix.lower() not in PICTURE_SUFFIXES:
             suffixes = ", ".join((_RUN_SUFFIX, *PICTURE_SUFFIXES))
             text = f"expected a file name that ends in {suffixes}, got {str(path)!r}"
             raise argument_error("--out", text)
-        if is_run in found:
-            text = f"expected one file of a kind, got {found[is_run]} and {path}"
-            raise argument_error("--out", text)
-        found[is_run] = path
-    if False in found and arguments.no_image:
-        raise argument_error("--no-image", "not allowed with --out PICTURE")
-    return found.get(True), found.get(False)
+    if max(len(runs), len(pictures)) > 1:
+        names = ", ".join(map(str, arguments.out))
+        raise argument_error("--out", f"expected one file of a kind, got {names}")
+    return next(iter(runs), None), next(iter(pictures), None)
 
 
 def run_policy(
@@ -255,11 +222,7 @@ def _spread(values: np.ndarray[Any, Any]) -> str:
 def _fault_rows(env: Any, summary: RolloutSummary) -> list[tuple[str, str]]:
     """Return rows about the faults of a pool, if there were any."""
     faults = getattr(env.unwrapped, "faults", None) or {}
-    counts = [
-        f"{count:,} {_FAULTS.get(kind, kind)}"
-        for kind, count in faults.items()
-        if count
-    ]
+    counts = [f"{kind} {count:,}" for kind, count in faults.items() if count]
     if not counts:
         return []
     rows = [("faults", ", ".join(counts))]

@@ -36,7 +36,8 @@ from roll_vec.cli.rollout import run_policy
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.recordings import BatchEvent, replay
 from roll_vec.registration.any_id import full_id, make_vector
-from roll_vec.watch import Frame, FrameRecorder, Recording, write_gif, write_page
+from roll_vec.watch import FrameRecorder, Recording, write_gif, write_page
+from roll_vec.watch.frames import Frame
 from roll_vec.watch.gif import DEFAULT_FPS, MAX_FPS, MIN_FPS
 
 # Environments to show, unless the user says otherwise, and at most.
@@ -91,7 +92,7 @@ def add_parser(commands: Any) -> None:
         "--steps", f"steps to play (default: all of a run, {_STEPS} of an ID)"
     )
     parser.option("--policy", f"{POLICY_HELP} (default: random)", default=None)
-    parser.take("--seed", "--autoreset")
+    parser.add_shared("--seed", "--autoreset")
     parser.option("-o", "as for roll-vec rollout; of a run, as for roll-vec replay")
     parser.option(
         "--fps",
@@ -106,7 +107,7 @@ def add_parser(commands: Any) -> None:
         1,
     )
     parser.flag("--open", "open the file when it is written")
-    parser.take("--quiet")
+    parser.add_shared("--quiet")
 
 
 def _run(arguments: argparse.Namespace) -> int:

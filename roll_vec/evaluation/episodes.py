@@ -1,4 +1,4 @@
-"""Play each episode of a split once, or some of them; random play."""
+"""Play each episode of a split once, or some of them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Text
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation.splits import FREE_KEYWORDS, Split
 from roll_vec.evaluation.statistics import Interval, mean_interval, wilson_interval
+from roll_vec.recordings import BatchEvent
+from roll_vec.recordings.driver import play_steps
+from roll_vec.recordings.episodes import EpisodeAccount
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.seeding import check_seed
-from roll_vec.trajectories import Policy, Turn, play_steps
-from roll_vec.vector.action_sampling import ActionStream
-from roll_vec.vector.known_infos import episode_successes
+from roll_vec.trajectories.play import SKIPPED, Policy, SeedPlan, Turn
+from roll_vec.vector.known_infos import faults_of
 
 # Keywords in the spec of a batch that are not of its environments.
 _BATCH_KEYWORDS = frozenset({"autoreset_mode", "num_envs", "vectorization_mode"})
@@ -127,9 +127,8 @@ def play_episodes(
 ) -> Iterator[EpisodeRecord]:
     """Play some episodes of a split once, each to its end.
 
-    The order is that of `roll_vec.trajectories.play_steps`.  With a policy that treats
-    environments independently no record depends on ``num_envs`` or on the other
-    episodes.
+    With a policy that treats environments independently no record depends on
+    ``num_envs`` or on the other episodes.
 
     Parameters
     ----------
@@ -155,34 +154,43 @@ def play_episodes(
     _check_envs(split, envs)
     numbers = np.array(range(len(split)) if episodes is None else episodes, np.int64)
     seeds = [split.seeds[number] for number in numbers.tolist()]
-    returns, lengths = np.zeros(len(seeds)), np.zeros(len(seeds), np.int64)
 
     def act(turn: Turn) -> Any:
         return policy(replace(turn, episodes=numbers[turn.episodes]))
 
-    for step in play_steps(envs, seeds, act):
-        playing, places = step.playing, step.turn.episodes
-        # Each environment plays an episode of its own.
-        returns[places[playing]] += step.rewards[playing]
-        lengths[places[playing]] += 1
-        ended = np.flatnonzero(playing & (step.terminations | step.truncations))
-        if not len(ended):
-            continue
-        faults = step.faults()
-        successes = episode_successes(envs, step.infos, ended) == 1
-        for env_id, is_success in zip(ended.tolist(), successes.tolist(), strict=True):
-            place = places[env_id]
-            # The episode that a pool plays in its place does not count.
-            is_own = not step.skipped[env_id]
+    plan, account = SeedPlan(envs, seeds, act), EpisodeAccount(envs)
+    return _records(plan, numbers, seeds, account, play_steps(envs, plan))
+
+
+def _records(
+    plan: SeedPlan,
+    numbers: NDArray[np.int64],
+    seeds: list[int],
+    account: EpisodeAccount,
+    events: Iterator[BatchEvent],
+) -> Iterator[EpisodeRecord]:
+    """Yield the episodes that events end."""
+    for event in events:
+        episodes = account.add(event)
+        faults = faults_of(event.last_infos) if len(episodes) else {}
+        columns = (column.tolist() for column in vars(episodes).values())
+        for env_id, *sums, success, terminated, truncated in zip(*columns, strict=True):
+            place = int(plan.episodes[env_id])
+            fault = faults.get(env_id)
+            total_reward, length = sums
+            if plan.is_skipped(env_id):
+                # The episode that a pool plays in its place does not count.
+                fault, success = fault or SKIPPED, 0
+                total_reward, length, terminated, truncated = 0.0, 0, False, True
             yield EpisodeRecord(
                 episode=int(numbers[place]),
                 seed=seeds[place],
-                total_reward=float(returns[place]) if is_own else 0.0,
-                success=is_success and is_own,
-                length=int(lengths[place]) if is_own else 0,
-                terminated=bool(step.terminations[env_id] and is_own),
-                truncated=bool(step.truncations[env_id] or not is_own),
-                fault=faults.get(env_id),
+                total_reward=total_reward,
+                success=success == 1,
+                length=length,
+                terminated=terminated,
+                truncated=truncated,
+                fault=fault,
             )
 
 
@@ -202,32 +210,3 @@ def _check_envs(split: Split, envs: Any) -> None:
     if keywords != task:
         accepted = f"environments with the keywords {task}"
         raise InvalidOptionError.expected("envs", accepted, keywords)
-
-
-class UniformPolicy:
-    """Uniform actions; of a text environment, uniform among the examples of its space.
-
-    The action of an episode's step depends on the seed, the episode and the step alone.
-
-    Parameters
-    ----------
-    envs : VectorEnv
-    seed : int
-
-    Raises
-    ------
-    InvalidOptionError
-        If actions are texts without examples.
-    """
-
-    def __init__(self, envs: Any, seed: int) -> None:
-        space = envs.single_action_space
-        if isinstance(space, Text) and not getattr(space, "examples", ()):
-            accepted = "environments whose texts have examples"
-            raise InvalidOptionError.expected("envs", accepted, space)
-        self._seed = check_seed(seed)
-        self._stream = ActionStream(envs, self._seed)
-
-    def __call__(self, turn: Turn) -> Any:
-        """Return an action for each environment."""
-        return self._stream.choose(turn.random_words(self._seed))

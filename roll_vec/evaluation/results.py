@@ -19,8 +19,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -406,48 +406,35 @@ def evaluate(
     if not 1 <= count <= len(split):
         accepted = f"1 to {len(split)}, the episodes of {split.id} {split.name}"
         raise InvalidOptionError.expected("num", accepted, num)
-    if path is None:
-        return _play_missing(play, count, None, on_progress)
-    if header is None:
-        raise InvalidOptionError.expected("header", "a ResultHeader with a path", None)
-    with ResultLog(path, header, retry_faults=retry_faults) as log:
-        _check_records(split, Path(path), log.records.values())
-        return _play_missing(play, count, log, on_progress)
-
-
-def _play_missing(
-    play: Play,
-    count: int,
-    log: ResultLog | None,
-    on_progress: Callable[[int, int], None] | None,
-) -> list[EpisodeRecord]:
-    """Play the episodes that the log lacks, and add them to it; return all."""
-    records = {} if log is None else dict(log.records)
-    missing = [number for number in range(count) if number not in records]
-    num_before = count - len(missing)
-    if on_progress is not None:
-        on_progress(num_before, 0)
-    if missing:
-        with closing(play(missing)) as episodes:  # type: ignore[type-var]
-            for num_played, record in enumerate(episodes, 1):
-                records[record.episode] = record
-                if log is not None:
-                    log.add(record)
-                if on_progress is not None:
-                    on_progress(num_before + num_played, num_played)
-    return [records[number] for number in range(count)]
-
-
-def _check_records(split: Split, path: Path, records: Iterable[EpisodeRecord]) -> None:
-    """Raise an error for records of episodes that the split does not have."""
-    for record in records:
-        number = record.episode
-        if not (0 <= number < len(split) and split.seeds[number] == record.seed):
-            message = (
-                f"{str(path)!r}: episode {number} of seed {record.seed} is not of "
-                f"{split.id} {split.name}"
-            )
-            raise InvalidFileError(message)
+    log: Any = nullcontext()
+    if path is not None:
+        if header is None:
+            accepted = "a ResultHeader with a path"
+            raise InvalidOptionError.expected("header", accepted, None)
+        log = ResultLog(path, header, retry_faults=retry_faults)
+    with log:
+        records = {} if path is None else log.records
+        for number, record in records.items():
+            is_known = 0 <= number < len(split) and split.seeds[number] == record.seed
+            if not is_known:
+                message = (
+                    f"{os.fspath(path or '')!r}: episode {number} of seed "
+                    f"{record.seed} is not of {split.id} {split.name}"
+                )
+                raise InvalidFileError(message)
+        missing = [number for number in range(count) if number not in records]
+        num_before = count - len(missing)
+        if on_progress is not None:
+            on_progress(num_before, 0)
+        if missing:
+            with closing(play(missing)) as episodes:  # type: ignore[type-var]
+                for num_played, record in enumerate(episodes, 1):
+                    records[record.episode] = record
+                    if path is not None:
+                        log.add(record)
+                    if on_progress is not None:
+                        on_progress(num_before + num_played, num_played)
+        return [records[number] for number in range(count)]
 
 
 # ----------------------------------------------------------------------- comparisons

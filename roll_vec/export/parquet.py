@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Space, Text
 
-from roll_vec.errors import InvalidFileError, InvalidOptionError, MissingExtraError
-from roll_vec.export.formats import Format, Row, check_unicode, to_columns
-from roll_vec.export.source import Source
+from roll_vec.errors import InvalidOptionError, MissingExtraError, shorten
+from roll_vec.export.formats import Format
 from roll_vec.trajectories import Trajectory
 from roll_vec.version import __version__
 
@@ -30,58 +28,43 @@ class ParquetFormat(Format):
     name: ClassVar[str] = "parquet"
     suffix: ClassVar[str] = ".parquet"
     summary: ClassVar[str] = "Parquet: an episode a row, steps in lists (extra parquet)"
+    needs: ClassVar[str] = (
+        "spaces that are Box, Discrete, MultiBinary, MultiDiscrete or Text"
+    )
     group_rows: ClassVar[int] = 512
 
-    def check(self, source: Source, out: Path) -> None:
-        """Refuse spaces that have no column type."""
-        del out
+    def __init__(self, envs: Any, policy: str) -> None:
+        super().__init__(envs, policy)
         MissingExtraError.import_module(
             "pyarrow", f"the format {self.name}", extra="parquet"
         )
-        self.schema(source)
+        self.schema = self._make_schema()
 
-    def check_episode(self, episode: Trajectory) -> None:
-        """Refuse half a surrogate pair."""
-        check_unicode(self.name, episode)
-
-    def finish(
-        self, episodes: Iterator[Trajectory], out: Path, source: Source, target: Path
-    ) -> None:
+    def write(self, file: BinaryIO, episodes: Iterable[Trajectory]) -> None:
         """Write the rows in groups of one size."""
-        del target
         from pyarrow import parquet
 
-        schema = self.schema(source)
-        with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
-            while group := [*islice(episodes, self.group_rows)]:
-                writer.write_table(self.to_table(group, source, schema))
+        rows = iter(episodes)
+        with parquet.ParquetWriter(file, self.schema, compression="zstd") as writer:
+            while group := [*islice(rows, self.group_rows)]:
+                writer.write_table(self._to_table(group))
 
-    def read(self, path: Path) -> Iterator[Row]:
-        """Yield the rows of a file."""
-        from pyarrow import parquet
-
-        try:
-            with parquet.ParquetFile(path) as file:
-                for batch in file.iter_batches(self.group_rows):
-                    yield from map(self.to_row, batch.to_pylist())
-        except (OSError, LookupError, ValueError, TypeError) as error:
-            # Arrow raises an OSError without a number for damage.
-            if isinstance(error, OSError) and error.errno is not None:
-                raise
-            message = f"{path}: no file of the format {self.name}: {error}"
-            raise InvalidFileError(message) from error
-
-    def schema(self, source: Source) -> Any:
-        """Return the pyarrow schema of the rows of a source."""
+    def _make_schema(self) -> Any:
+        """Return the pyarrow schema of the rows."""
         import pyarrow as pa
 
-        content = {**source.facts, "roll_vec": __version__}
+        content = {
+            "id": self.id,
+            "keywords": self.env_keywords,
+            "policy": self.policy,
+            "roll_vec": __version__,
+        }
         return pa.schema(
             [
                 pa.field("id", pa.string(), nullable=False),
                 pa.field("keywords", pa.string(), nullable=False),
                 pa.field("seed", pa.int64()),
-                *self.step_fields(source),
+                *self.step_fields(),
                 pa.field("rewards", pa.list_(pa.float64())),
                 pa.field("return", pa.float64(), nullable=False),
                 pa.field("success", pa.bool_()),
@@ -92,39 +75,30 @@ class ParquetFormat(Format):
             metadata={_METADATA: json.dumps(content, sort_keys=True).encode()},
         )
 
-    def step_fields(self, source: Source) -> list[Any]:
+    def step_fields(self) -> list[Any]:
         """Return the pyarrow fields of instructions, observations and actions."""
         import pyarrow as pa
 
         return [
             pa.field("instruction", pa.string()),
-            pa.field("observations", pa.list_(_type(source.observation_space))),
-            pa.field("actions", pa.list_(_type(source.action_space))),
+            pa.field("observations", pa.list_(self._type(self.observation_space))),
+            pa.field("actions", pa.list_(self._type(self.action_space))),
         ]
 
-    def to_table(
-        self, episodes: Sequence[Trajectory], source: Source, schema: Any
-    ) -> Any:
-        """Return the pyarrow table of some rows."""
+    def _type(self, space: Space[Any]) -> Any:
+        """Return the pyarrow type of one observation or action."""
         import pyarrow as pa
 
-        rows = [
-            {**to_columns(episode, source), **self.step_columns(episode)}
-            for episode in episodes
-        ]
-        dtypes = {
-            "observations": source.observation_space.dtype,
-            "actions": source.action_space.dtype,
-            "rewards": np.float64,
-        }
-        arrays = []
-        for field in schema:
-            column = [row[field.name] for row in rows]
-            if field.name in dtypes:
-                arrays.append(_list_array(column, field.type, dtypes[field.name]))
-            else:
-                arrays.append(pa.array(column, field.type))
-        return pa.Table.from_arrays(arrays, schema=schema)
+        if isinstance(space, Text):
+            return pa.string()
+        if isinstance(space, Discrete):
+            return pa.int64()
+        if isinstance(space, (Box, MultiBinary, MultiDiscrete)):
+            type = pa.from_numpy_dtype(space.dtype)
+            for size in reversed(space.shape):
+                type = pa.list_(type, size)
+            return type
+        raise self.refuse()
 
     def step_columns(self, episode: Trajectory) -> dict[str, Any]:
         """Return the columns of `step_fields` of an episode."""
@@ -134,29 +108,43 @@ class ParquetFormat(Format):
             "actions": episode.actions,
         }
 
-    def to_row(self, columns: dict[str, Any]) -> Row:
-        """Return the parts of a row to play again."""
-        return Row.of(columns, columns["actions"], columns["observations"])
+    def _to_table(self, episodes: Sequence[Trajectory]) -> Any:
+        """Return the pyarrow table of some rows."""
+        import pyarrow as pa
 
+        for episode in episodes:
+            self._check_texts(episode)
+        rows = [
+            {**self.to_columns(episode), **self.step_columns(episode)}
+            for episode in episodes
+        ]
+        dtypes = {
+            "observations": self.observation_space.dtype,
+            "actions": self.action_space.dtype,
+            "rewards": np.float64,
+        }
+        arrays = []
+        for field in self.schema:
+            column = [row[field.name] for row in rows]
+            if field.name in dtypes:
+                arrays.append(_list_array(column, field.type, dtypes[field.name]))
+            else:
+                arrays.append(pa.array(column, field.type))
+        return pa.Table.from_arrays(arrays, schema=self.schema)
 
-def _type(space: Space[Any]) -> Any:
-    """Return the pyarrow type of one observation or action."""
-    import pyarrow as pa
-
-    if isinstance(space, Text):
-        return pa.string()
-    if isinstance(space, Discrete):
-        return pa.int64()
-    if isinstance(space, (Box, MultiBinary, MultiDiscrete)):
-        type = pa.from_numpy_dtype(space.dtype)
-        for size in reversed(space.shape):
-            type = pa.list_(type, size)
-        return type
-    raise InvalidOptionError.expected(
-        "format",
-        "spaces that are Box, Discrete, MultiBinary, MultiDiscrete or Text",
-        space,
-    )
+    def _check_texts(self, episode: Trajectory) -> None:
+        """Refuse half a surrogate pair, which a model may write and UTF-8 lacks."""
+        for value in (*episode.observations, *episode.actions):
+            try:
+                if isinstance(value, str):
+                    value.encode()
+            except UnicodeEncodeError:
+                message = (
+                    f"format: {self.name} needs texts of whole characters; the episode "
+                    f"with seed {episode.seed} has half a surrogate pair in "
+                    f"{shorten(value)} (the format messages can write it)"
+                )
+                raise InvalidOptionError(message) from None
 
 
 def _list_array(lists: Sequence[Sequence[Any]], type: Any, dtype: Any) -> Any:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Box, Space, Text
 
-from roll_vec.errors import InvalidOptionError, shorten
-from roll_vec.export.formats import Row
 from roll_vec.export.parquet import ParquetFormat
-from roll_vec.export.source import Source
-from roll_vec.render.png import from_png, import_pillow, to_png
+from roll_vec.render.png import import_pillow, to_png
 from roll_vec.trajectories import Trajectory
+from roll_vec.trajectories.trajectory import TEXTS
 
 # datasets then reads the column as pictures, not as bytes.
 _FEATURES = {"images": {"feature": {"_type": "Image"}, "_type": "Sequence"}}
@@ -30,34 +28,27 @@ class VisionFormat(ParquetFormat):
 
     name: ClassVar[str] = "vision"
     summary: ClassVar[str] = "Parquet: chats with pictures (extras parquet and cli)"
-    needs_pictures: ClassVar[bool] = True
+    needs: ClassVar[str] = "observations that are pictures and actions that are texts"
+    keywords: ClassVar[Mapping[str, str]] = {**TEXTS, "obs_mode": "rgb"}
     # Of pictures: a row has hundreds of kilobytes.
     group_rows: ClassVar[int] = 32
 
-    def check(self, source: Source, out: Path) -> None:
-        """Refuse observations that are no pictures, and actions that are no texts."""
+    def __init__(self, envs: Any, policy: str) -> None:
         import_pillow(f"the format {self.name}")
-        observations, actions = source.observation_space, source.action_space
-        if not (_is_of_pictures(observations) and isinstance(actions, Text)):
-            message = (
-                f"format: {self.name} needs observations that are pictures and actions "
-                f"that are texts; those of {source.id} are {shorten(observations)} and "
-                f"{shorten(actions)} (a game on a grid has them with obs_mode='rgb' "
-                "and action_mode='text')"
-            )
-            raise InvalidOptionError(message)
-        super().check(source, out)
+        super().__init__(envs, policy)
 
-    def schema(self, source: Source) -> Any:
-        """Return the pyarrow schema of the rows of a source."""
-        schema = super().schema(source)
+    def _make_schema(self) -> Any:
+        schema = super()._make_schema()
         info = json.dumps({"info": {"features": _FEATURES}}).encode()
         return schema.with_metadata({**schema.metadata, b"huggingface": info})
 
-    def step_fields(self, source: Source) -> list[Any]:  # noqa: ARG002
+    def step_fields(self) -> list[Any]:
         """Return the pyarrow fields of messages and pictures."""
         import pyarrow as pa
 
+        is_text = isinstance(self.action_space, Text)
+        if not (is_text and _is_of_pictures(self.observation_space)):
+            raise self.refuse()
         part = pa.struct({"type": pa.string(), "text": pa.string()})
         message = pa.struct({"role": pa.string(), "content": pa.list_(part)})
         image = pa.struct({"bytes": pa.binary(), "path": pa.string()})
@@ -76,16 +67,6 @@ class VisionFormat(ParquetFormat):
         pictures = episode.observations[: episode.num_steps]
         images = [{"bytes": to_png(pixels), "path": None} for pixels in pictures]
         return {"messages": messages, "images": images}
-
-    def to_row(self, columns: dict[str, Any]) -> Row:
-        """Return the parts of a row to play again."""
-        answers = [
-            message["content"][0]["text"]
-            for message in columns["messages"]
-            if message["role"] == "assistant"
-        ]
-        pictures = [from_png(image["bytes"]) for image in columns["images"]]
-        return Row.of(columns, answers, pictures)
 
 
 def _is_of_pictures(space: Space[Any]) -> bool:

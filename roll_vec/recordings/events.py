@@ -3,8 +3,8 @@
 In ``NEXT_STEP`` mode a step resets the environments that ended before it, and ignores
 their actions.  In ``SAME_STEP`` mode a step that ends an episode also begins the next
 one, and the last observation and infos stand in ``infos``.  In ``DISABLED`` mode a
-reset with a mask begins episodes.  `EventStream` says for each environment which of it
-happened.
+reset with a mask begins episodes.  In each mode a reset may cut an episode before its
+end.  `EventStream` says for each environment which of it happened.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class BatchEvent(NamedTuple):
     plays : (N,) bool
         The environment took its action in an episode.
     ends : (N,) bool
-        Its episode ended.
+        Its episode ended.  With a reset: the reset cut it.
     starts : (N,) bool
         An episode begins, with ``observations`` and ``infos``.
     """
@@ -55,16 +55,13 @@ class BatchEvent(NamedTuple):
         return self.rewards is None
 
     @property
-    def results(self) -> dict[str, Any]:
-        """The results by their names, as the batch returned them."""
-        if self.is_reset:
-            return {"observations": self.observations, "infos": self.infos}
-        names = "observations", "rewards", "terminations", "truncations", "infos"
-        return {name: getattr(self, name) for name in names}
-
-    @property
     def last_infos(self) -> Mapping[str, Any]:
-        """The infos of the episodes that ended, in Gymnasium's layout."""
+        """The infos of the episodes that ended, in Gymnasium's layout.
+
+        There are none of episodes that a reset cut.
+        """
+        if self.is_reset:
+            return {}
         # The other keys are those of the reset that followed.
         has_begun = self.ends.any() and bool((self.ends & self.starts).any())
         return self.infos.get("final_info", {}) if has_begun else self.infos
@@ -116,15 +113,35 @@ class EventStream:
         self._all = np.ones(num_envs, np.bool_)
         self._none = np.zeros(num_envs, np.bool_)
         self._is_running = self._none
-        """(N,) bool: an episode goes on."""
 
-    def add_reset(self, observations: Any, infos: Mapping[str, Any]) -> BatchEvent:
-        """Return the event of a reset, of all environments or those that have ended."""
+    def add_reset(
+        self,
+        observations: Any,
+        infos: Mapping[str, Any],
+        mask: NDArray[np.bool_] | None = None,
+    ) -> BatchEvent:
+        """Return the event of a reset.
+
+        Parameters
+        ----------
+        observations, infos
+            As the batch returned them.
+        mask : (N,) bool, optional
+            The environments that were reset, as in ``options={"reset_mask": mask}``;
+            None: all.  An episode of theirs that goes on ends here.
+        """
+        starts = self._all if mask is None else mask
+        ends = self._is_running & starts
+        self._is_running = self._all if mask is None else self._is_running | mask
         none = self._none
-        starts, self._is_running = ~self._is_running, self._all
         return BatchEvent(
-            None, observations, None, None, None, infos, none, none, starts
+            None, observations, None, None, None, infos, none, ends, starts
         )
+
+    @property
+    def is_running(self) -> NDArray[np.bool_]:
+        """(N,) bool: an episode goes on."""
+        return self._is_running
 
     def add_step(
         self,

@@ -5,17 +5,45 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, NoReturn
+from typing import Any
 
-from gymnasium.vector import VectorEnv
+import numpy as np
 
-from roll_vec.errors import InvalidFileError
-from roll_vec.recordings.differences import Difference, find_difference
-from roll_vec.recordings.episodes import Recorder
-from roll_vec.recordings.events import BatchEvent, EventStream
-from roll_vec.recordings.files import Run, refuse_damage
-from roll_vec.recordings.flat_results import flatten
+from roll_vec.errors import InvalidFileError, shorten
+from roll_vec.recordings.digests import digest_rows
+from roll_vec.recordings.driver import Reset, Step, play_steps
+from roll_vec.recordings.events import BatchEvent
+from roll_vec.recordings.files import Run
 from roll_vec.recordings.recorder import describe_exception
+from roll_vec.recordings.rollouts import PROGRESS_SECONDS, Recorder
+from roll_vec.vector.space_batches import item_at
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first difference of a replay: of its first environment, the first field.
+
+    Attributes
+    ----------
+    step : int
+        Of the batch: 0 is the first reset.
+    env_id : int or None
+        None: it cannot be said.
+    field : str
+        ``rewards``, ``terminations``, ``truncations``, ``observations or infos`` or
+        ``exception``.
+    recorded, present : str
+        Both values, for people; of observations and infos their digests.
+    num_envs : int
+        Environments that differ in this step.
+    """
+
+    step: int
+    env_id: int | None
+    field: str
+    recorded: str
+    present: str
+    num_envs: int = 0
 
 
 @dataclass(frozen=True)
@@ -29,10 +57,9 @@ class ReplayResult:
 
 
 def replay(
-    env: VectorEnv[Any, Any, Any],
+    env: Any,
     run: Run,
     on_progress: Callable[[int, int, float], None] | None = None,
-    interval: float = 0.1,
     recorder: Recorder | None = None,
     max_steps: int | None = None,
 ) -> ReplayResult:
@@ -45,8 +72,6 @@ def replay(
     run : Run
     on_progress : callable, optional
         See `roll_out`.
-    interval : float, default 0.1
-        Seconds between two calls of `on_progress`.
     recorder : Recorder, optional
         Receives the events.
     max_steps : int, optional
@@ -57,79 +82,85 @@ def replay(
     InvalidFileError
         If the file says what no rollout does.
     """
-    player = _Player(env, run)
-    space, num_envs = env.single_observation_space, env.num_envs
-    begin = perf_counter()
-    next_report = 0.0
-    difference, is_reset = None, True
-    for recorded in run.frames():
-        if max_steps is not None and player.num_steps >= max_steps:
-            break
-        is_reset = recorded.is_reset
-        event, error = player.take(is_reset)
-        steps = player.num_steps
+    frame = steps = 0
+    is_reset = True
+
+    def choose(event: BatchEvent | None) -> Reset | Step | None:
+        nonlocal is_reset, steps
+        is_last = frame == len(run.is_reset)
+        is_over = is_last and run.exception is None
+        if is_over or (event is not None and steps == max_steps):
+            return None
+        is_reset = not is_last and bool(run.is_reset[frame])
+        if not is_reset:
+            steps += 1
+            return Step(run.actions[steps - 1])
         if event is None:
-            difference = Difference(steps, None, "exception", "none", error)
-            break
-        if recorder is not None:
-            recorder.add(event)
-        results = flatten(space, num_envs, event.results)
-        with refuse_damage(run.path):
-            difference = find_difference(steps, recorded, results, num_envs)
-        if difference is not None:
-            break
-        now = perf_counter()
-        is_due = now >= next_report or steps == run.num_steps
-        if on_progress is not None and is_due:
-            on_progress(steps, steps * num_envs, now - begin)
-            next_report = now + interval
-    is_whole = max_steps is None or player.num_steps < max_steps
-    if difference is None and run.exception is not None and is_whole:
-        is_reset = False
-        _, error = player.take(is_reset)
-        if error != run.exception:
-            place = player.num_steps, None
-            difference = Difference(*place, "exception", run.exception, error)
-    return ReplayResult(player.num_steps, difference, is_reset, perf_counter() - begin)
+            return Reset(seed=run.seed)
+        if not event.ends.any():
+            message = f"{run.path} cannot be played: it has a reset that begins nothing"
+            raise InvalidFileError(message)
+        return Reset(event.ends)
 
-
-class _Player:
-    """Takes the steps and resets of a run, one at a time."""
-
-    def __init__(self, env: VectorEnv[Any, Any, Any], run: Run) -> None:
-        self.num_steps = 0
-        self._env, self._run = env, run
-        self._stream = EventStream(env.num_envs, run.setup.autoreset)
-        self._actions = run.actions()
-        self._last: BatchEvent | None = None
-
-    def take(self, is_reset: bool) -> tuple[BatchEvent | None, str]:
-        """Return the event of a step or reset and "none", or None and its exception."""
+    begin, next_report = perf_counter(), 0.0
+    difference = None
+    events = play_steps(env, choose)
+    while difference is None:
+        recorded, present = "none", "none"
+        if frame == len(run.is_reset) and run.exception is not None:
+            recorded = run.exception
         try:
-            self._last = self._take(is_reset)
+            event = next(events, None)
         except InvalidFileError:
             raise
         except Exception as error:
-            return None, describe_exception(error)
-        return self._last, "none"
+            event, present = None, describe_exception(error)
+        if present != recorded and (event is not None or present != "none"):
+            difference = Difference(steps, None, "exception", recorded, present)
+        if event is None or difference is not None:
+            break
+        if recorder is not None:
+            recorder.add(event)
+        difference = _compare(env, run, event, frame, steps)
+        frame += 1
+        now = perf_counter()
+        is_due = now >= next_report or steps == run.num_steps
+        if on_progress is not None and difference is None and is_due:
+            on_progress(steps, steps * env.num_envs, now - begin)
+            next_report = now + PROGRESS_SECONDS
+    return ReplayResult(steps, difference, is_reset, perf_counter() - begin)
 
-    def _take(self, is_reset: bool) -> BatchEvent:
-        env, last = self._env, self._last
-        if is_reset:
-            if last is None:
-                return self._stream.add_reset(*env.reset(seed=self._run.seed))
-            if not last.ends.any():
-                self._refuse("a reset after a step that ended nothing")
-            options = {"reset_mask": last.ends}
-            return self._stream.add_reset(*env.reset(options=options))
-        if last is None:
-            self._refuse("a step before the first reset")
-        actions = next(self._actions, self)
-        if actions is self:
-            self._refuse("a step without actions")
-        self.num_steps += 1
-        return self._stream.add_step(actions, *env.step(actions))
 
-    def _refuse(self, content: str) -> NoReturn:
-        message = f"{self._run.path} cannot be played: it has {content}"
-        raise InvalidFileError(message)
+def _compare(
+    env: Any, run: Run, event: BatchEvent, frame: int, steps: int
+) -> Difference | None:
+    """Return the first difference of an event from a frame; None if all is equal."""
+    space, num_envs = env.single_observation_space, env.num_envs
+    pairs: dict[str, tuple[Any, Any]] = {}
+    if not event.is_reset:
+        for name, arrays in run.results.items():
+            pairs[name] = arrays[steps - 1], np.asarray(getattr(event, name))
+    digests = digest_rows(space, num_envs, event.observations, event.infos)
+    pairs["observations or infos"] = run.digests[frame], digests
+    unequal = {name: _differ(*pair) for name, pair in pairs.items()}
+    differs = np.logical_or.reduce([*unequal.values()])
+    if not differs.any():
+        return None
+    env_id = int(differs.argmax())
+    name = next(name for name, rows in unequal.items() if rows[env_id])
+    old, new = (each[env_id].item() for each in pairs[name])
+    recorded, present = str(old), str(new)
+    if name not in run.results:
+        observation = shorten(item_at(space, event.observations, env_id))
+        recorded, present = f"digest {old:08x}", f"digest {new:08x}: {observation}"
+    return Difference(steps, env_id, name, recorded, present, int(differs.sum()))
+
+
+def _differ(recorded: Any, present: Any) -> Any:
+    """Return the (num_envs,) mask of rows of which any bit differs."""
+    if recorded.dtype != present.dtype or recorded.shape != present.shape:
+        return np.ones(len(present), np.bool_)
+    # A nan equals itself, and 0.0 differs from -0.0.
+    rows = (np.ascontiguousarray(each).view(np.uint8) for each in (recorded, present))
+    old, new = (each.reshape(len(present), -1) for each in rows)
+    return (old != new).any(axis=1)

@@ -1,8 +1,8 @@
 """A locked file of lines, with which an interrupted program goes on.
 
-Exports and evaluations write such files: the first line is the plan, each other line
-one result.  A line counts when it has its end.  So a program that is killed at any
-point loses no more than the line that it was writing.
+Evaluations write such files: the first line is the plan, each other line one result. A
+line counts when it has its end. So a program that is killed at any point loses no more
+than the line that it was writing.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ class Journal:
     Parameters
     ----------
     path : Path
-    target : Path, optional
-        What is written, for messages; None: the path.
 
     Raises
     ------
@@ -42,7 +40,7 @@ class Journal:
         As the methods.
     """
 
-    def __init__(self, path: Path, target: Path | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self._file: BinaryIO | None = None
         self._lock_path = path.with_name(f".{path.name}.lock")
@@ -52,14 +50,10 @@ class Journal:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             self._lock.close()
-            message = f"out: another process is writing to {str(target or path)!r}"
+            message = f"out: another process is writing to {str(path)!r}"
             raise InvalidOptionError(message) from None
         except OSError:
             pass  # a file system without locks
-
-    def read(self) -> Iterator[bytes]:
-        """Yield the complete lines, without their ends; none if there is no file."""
-        return read_lines(self.path) if self.path.is_file() else iter(())
 
     def replace(self, lines: Iterable[bytes]) -> None:
         """Write the whole file.  An interrupted call leaves the old one.
@@ -67,7 +61,7 @@ class Journal:
         Parameters
         ----------
         lines : iterable of bytes
-            Without their ends; they may come from `read`.
+            Without their ends.
         """
         self._close_file()
         with replace_file(self.path) as file:

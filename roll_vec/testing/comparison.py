@@ -1,9 +1,8 @@
-"""Compare, show, split, copy and overwrite the results of a vector environment."""
+"""Compare, show, split and overwrite the results of a vector environment."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 import numpy as np
@@ -17,20 +16,51 @@ _BY_IDENTITY: Any = object.__eq__
 
 
 class _Unknown:
-    """The type of a value that is not there; it equals every other value."""
+    """The type of a value that is not known; it equals every other value."""
 
     def __repr__(self) -> str:
         return "(not given)"
 
 
-UNKNOWN = _Unknown()
+UNKNOWN: Any = _Unknown()
+
+# ---------------------------------------------------------------- parts of a value
+
+
+def parts_of(value: Any, at: str = "") -> dict[str, Any]:
+    """Return the direct parts of a container or space by their places, or none.
+
+    Parameters
+    ----------
+    value : object
+    at : str
+        The place of the value.  Without one the keys of a dict are names.
+    """
+    if isinstance(value, (spaces.Dict, spaces.Tuple)):
+        value = value.spaces
+    if isinstance(value, dict):
+        return {
+            f"{at}[{key!r}]" if at else str(key): part for key, part in value.items()
+        }
+    if isinstance(value, (tuple, list)):
+        return {f"{at}[{position}]": part for position, part in enumerate(value)}
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return {f"{at}{[*index]}": value[index] for index in np.ndindex(value.shape)}
+    return {}
+
+
+def walk(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the places and values of everything within `value`, itself first."""
+    yield at, value
+    for place, part in parts_of(value, at).items():
+        yield from walk(part, place)
 
 
 def observation_of(single_space: spaces.Space[Any], observations: Any, env: int) -> Any:
     """Return the observation of environment `env` in a batch.
 
     `gymnasium.vector.utils.iterate` does the same for well-formed batches; this
-    function also takes a batch whose containers have the wrong type.
+    function also accepts a batch whose containers have the wrong type.
     """
     if isinstance(single_space, spaces.Dict):
         return {
@@ -51,52 +81,6 @@ def batch(single_space: spaces.Space[Any], items: list[Any]) -> Any:
     return concatenate(single_space, items, empty)
 
 
-def _parts_of(value: Any) -> dict[str, Any]:
-    """Return the direct parts of a container by their places; none of other values."""
-    if isinstance(value, dict):
-        return {f"[{key!r}]": part for key, part in value.items()}
-    if isinstance(value, (tuple, list)):
-        return {f"[{position}]": part for position, part in enumerate(value)}
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return {f"{[*index]}": value[index] for index in np.ndindex(value.shape)}
-    return {}
-
-
-def layout_mismatches(
-    space: spaces.Space[Any], value: Any, at: str
-) -> Iterator[tuple[str, str, str]]:
-    """Yield the parts of `value` whose container, dtype or shape is not the space's.
-
-    `Space.contains` is no substitute: it accepts everything that can be cast.
-
-    Yields
-    ------
-    tuple of str
-        The place, the value there, and the value that should be there.
-    """
-    if isinstance(space, (spaces.Dict, spaces.Tuple)):
-        is_dict = isinstance(space, spaces.Dict)
-        rule = f"a tuple of {len(space.spaces)}"
-        if is_dict:
-            rule = f"a dict with the keys {list(space.spaces)}"
-        subspaces, parts = _parts_of(space.spaces), _parts_of(value)
-        is_kind = isinstance(value, dict if is_dict else tuple)
-        if not is_kind or parts.keys() != subspaces.keys():
-            yield at, show(value), rule
-            return
-        for place, subspace in subspaces.items():
-            yield from layout_mismatches(subspace, parts[place], at + place)
-    elif isinstance(space, spaces.Text):
-        if not isinstance(value, str):
-            yield at, show(value), "a str"
-    elif isinstance(space, (spaces.Box, spaces.MultiDiscrete, spaces.MultiBinary)) and (
-        not isinstance(value, np.ndarray)
-        or value.dtype != space.dtype
-        or value.shape != space.shape
-    ):
-        yield at, show(value), f"an array of {space.dtype}, shape {space.shape}"
-
-
 def data_keys(infos: dict[Any, Any]) -> list[Any]:
     """List the keys of `infos` without the masks of other keys."""
     # A key need not be a str: the mask of 1 is "_1".
@@ -112,15 +96,32 @@ def mask_of(infos: dict[str, Any], key: str, num_envs: int) -> NDArray[np.bool_]
     return np.ones(num_envs, dtype=np.bool_)
 
 
-def info_of(infos: dict[str, Any], env: int, num_envs: int) -> dict[str, Any]:
-    """Return the info dict of environment `env` in batched infos."""
+def info_of(
+    infos: dict[str, Any],
+    env: int,
+    num_envs: int,
+    without: Set[tuple[str, ...]] = frozenset(),
+    at: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Return the info dict of environment `env` in batched infos.
+
+    Parameters
+    ----------
+    infos : dict
+    env, num_envs : int
+    without : set of tuple of str
+        Paths of keys to leave out.
+    at : tuple of str
+        The path of `infos` itself.
+    """
     info: dict[str, Any] = {}
     for key in data_keys(infos):
-        if not mask_of(infos, key, num_envs)[env]:
+        path = (*at, key)
+        if path in without or not mask_of(infos, key, num_envs)[env]:
             continue
         value = infos[key]
         if isinstance(value, dict):
-            info[key] = info_of(value, env, num_envs)
+            info[key] = info_of(value, env, num_envs, without, path)
         else:
             try:
                 info[key] = value[env]
@@ -129,26 +130,53 @@ def info_of(infos: dict[str, Any], env: int, num_envs: int) -> dict[str, Any]:
     return info
 
 
-def without_keys(
-    info: dict[str, Any], paths: frozenset[tuple[str, ...]], at: tuple[str, ...] = ()
-) -> dict[str, Any]:
-    """Copy the info dict of one environment without the values at `paths`."""
-    return {
-        key: without_keys(value, paths, (*at, key))
-        if isinstance(value, dict)
-        else value
-        for key, value in info.items()
-        if (*at, key) not in paths
-    }
+# ---------------------------------------------------------------------- comparison
 
 
-def is_array(value: object, dtype: type, num_envs: int) -> bool:
-    """Return whether a value is an array of this dtype and of shape (num_envs,)."""
-    return (
-        isinstance(value, np.ndarray)
-        and value.dtype == dtype
-        and value.shape == (num_envs,)
-    )
+def kind_of(value: Any) -> str:
+    """Return the type, the size or shape, and the dtype of a value in words."""
+    if isinstance(value, np.ndarray):
+        return f"an array of {value.dtype}, shape {value.shape}"
+    if isinstance(value, dict):
+        return f"a dict with the keys {', '.join(sorted(map(repr, value)))}"
+    if isinstance(value, (tuple, list)):
+        name = "tuple" if isinstance(value, tuple) else "list"
+        return f"a {name} of {len(value)}"
+    return "a str" if isinstance(value, str) else f"a {type(value).__name__}"
+
+
+def form_of(space: spaces.Space[Any]) -> Any:
+    """Return a value of the kind that elements of a space are, for `mismatches`."""
+    if isinstance(space, spaces.Dict):
+        return {key: form_of(subspace) for key, subspace in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(map(form_of, space.spaces))
+    if isinstance(space, spaces.Text):
+        return ""
+    if isinstance(space, (spaces.Box, spaces.MultiDiscrete, spaces.MultiBinary)):
+        return np.empty(space.shape, space.dtype)
+    return UNKNOWN
+
+
+def mismatches(form: Any, value: Any, at: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the parts of `value` that are of another kind than those of `form`.
+
+    `Space.contains` is no substitute: it accepts everything that can be cast.
+
+    Yields
+    ------
+    tuple of str
+        The place, the value there, and the kind that should be there.
+    """
+    if form is UNKNOWN:
+        return
+    if kind_of(value) != kind_of(form):
+        is_array = isinstance(value, np.ndarray)
+        yield at, kind_of(value) if is_array else show(value), kind_of(form)
+        return
+    parts = parts_of(value, at)
+    for place, part in parts_of(form, at).items():
+        yield from mismatches(part, parts[place], place)
 
 
 def difference(left: Any, right: Any, at: str = "") -> str | None:
@@ -159,37 +187,29 @@ def difference(left: Any, right: Any, at: str = "") -> str | None:
     if left is UNKNOWN or right is UNKNOWN:
         return None
     prefix = f"{at}: " if at else ""
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        if left.dtype != right.dtype or left.shape != right.shape:
-            return (
-                f"{prefix}{left.dtype} of shape {left.shape} against "
-                f"{right.dtype} of shape {right.shape}"
-            )
-        if left.dtype != object:
-            return _array_difference(left, right, at)
-    elif isinstance(left, dict) and isinstance(right, dict):
+    containers = np.ndarray, tuple, list
+    if isinstance(left, dict) and isinstance(right, dict):
         if left.keys() != right.keys():
             only_left = [key for key in left if key not in right]
             only_right = [key for key in right if key not in left]
             return f"{prefix}keys {only_left} against keys {only_right}"
         right = {key: right[key] for key in left}
-    elif isinstance(left, (tuple, list)) and isinstance(right, (tuple, list)):
-        are_tuples = [isinstance(each, tuple) for each in (left, right)]
-        if are_tuples[0] != are_tuples[1] or len(left) != len(right):
-            return (
-                f"{prefix}{type(left).__name__} of length {len(left)} against "
-                f"{type(right).__name__} of length {len(right)}"
-            )
-    elif _scalars_equal(left, right):
-        return None
-    else:
+    elif isinstance(left, containers) and isinstance(right, containers):
+        if (
+            isinstance(left, np.ndarray)
+            and isinstance(right, np.ndarray)
+            and left.dtype == right.dtype != object
+            and left.shape == right.shape
+        ):
+            return _array_difference(left, right, at)
+        kinds = kind_of(left), kind_of(right)
+        if kinds[0] != kinds[1]:
+            return f"{prefix}{kinds[0]} against {kinds[1]}"
+    elif not _scalars_equal(left, right):
         return f"{prefix}{show(left)} against {show(right)}"
-    parts = zip(_parts_of(left).items(), _parts_of(right).values(), strict=True)
-    for (place, one), other in parts:
-        diff = difference(one, other, at + place)
-        if diff is not None:
-            return diff
-    return None
+    pairs = zip(parts_of(left, at).items(), parts_of(right).values(), strict=True)
+    differences = (difference(one, other, place) for (place, one), other in pairs)
+    return next(filter(None, differences), None)
 
 
 def _array_difference(left: NDArray[Any], right: NDArray[Any], at: str) -> str | None:
@@ -218,10 +238,10 @@ def _scalars_equal(left: Any, right: Any) -> bool:
     # attributes instead.
     if type(left) is not type(right) or type(left).__eq__ is not _BY_IDENTITY:
         return False
-    return (
-        difference(getattr(left, "__dict__", {}), getattr(right, "__dict__", {}))
-        is None
-    )
+    return not difference(getattr(left, "__dict__", {}), getattr(right, "__dict__", {}))
+
+
+# -------------------------------------------------------------- show and overwrite
 
 
 def show(value: Any) -> str:
@@ -244,46 +264,24 @@ def _format(value: Any) -> str:
         items = [f"{key!r}: {_format(item)}" for key, item in value.items()]
         return f"{{{', '.join(items)}}}"
     if type(value) in {tuple, list}:
-        items = [_format(item) for item in value]
+        text = ", ".join(map(_format, value))
         # A tuple of one has its comma.
-        text = f"({', '.join(items)}{',' * (len(items) == 1)})"
-        return text if isinstance(value, tuple) else f"[{', '.join(items)}]"
+        comma = "," * (len(value) == 1)
+        return f"({text}{comma})" if isinstance(value, tuple) else f"[{text}]"
     return repr(value)
-
-
-def arrays_in(value: Any, at: str) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield every array within `value`, including those in object arrays."""
-    if isinstance(value, np.ndarray):
-        yield at, value
-    for place, part in _parts_of(value).items():
-        yield from arrays_in(part, at + place)
-
-
-def snapshot(value: Any) -> Any:
-    """Return a deep copy, in a third of the time of `copy.deepcopy` for results."""
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return value.copy()
-    if type(value) is dict:
-        return {key: snapshot(item) for key, item in value.items()}
-    if type(value) is tuple:
-        return tuple(snapshot(item) for item in value)
-    return copy.deepcopy(value)
 
 
 def overwrite(value: Any) -> None:
     """Overwrite everything in `value` that can be written to."""
-    for part in _parts_of(value).values():
-        overwrite(part)
-    if isinstance(value, (dict, list)):
-        value.clear()
-    if not isinstance(value, np.ndarray) or not value.flags.writeable:
-        return
-    kind = value.dtype.kind
-    if kind == "b":
-        np.logical_not(value, out=value)
-    elif kind in "iu":
-        value[...] = np.iinfo(value.dtype).max
-    elif kind in "fc":
-        value[...] = np.nan
-    elif kind in "USO":
-        value[...] = "overwritten by the caller"
+    for _, part in reversed([*walk(value)]):
+        if isinstance(part, (dict, list)):
+            part.clear()
+        if not isinstance(part, np.ndarray) or not part.flags.writeable:
+            continue
+        kind = part.dtype.kind
+        if kind in "biu":
+            np.invert(part, out=part)
+        elif kind in "fc":
+            part[...] = np.nan
+        elif kind in "USO":
+            part[...] = "overwritten by the caller"

@@ -1,26 +1,37 @@
-"""Why a check stops early, exceptions written as one line, and limits of time."""
+"""The errors that end a check, exceptions written as one line, and limits of time."""
 
 from __future__ import annotations
 
 import signal
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 TRACEBACK = "Traceback (most recent call last)"
 _MAX_CHARACTERS = 240
 
 
 class DoesNotApply(Exception):
-    """Raised when a check makes no sense for this environment; the text says why."""
+    """Raised when a check makes no sense for this environment; the text says why.
+
+    Parameters
+    ----------
+    reason : str
+    *codes : str
+        The codes of the check that were not looked at; none: all.
+    """
+
+    def __init__(self, reason: str, *codes: str) -> None:
+        super().__init__(reason)
+        self.codes = codes
 
 
-def skip(reason: str) -> NoReturn:
-    """Leave the running check for this reason."""
-    raise DoesNotApply(reason)
+def skip(reason: str, *codes: str) -> NoReturn:
+    """Leave the running check for this reason; see `DoesNotApply`."""
+    raise DoesNotApply(reason, *codes)
 
 
 class CallFailed(Exception):
@@ -40,6 +51,15 @@ class CallFailed(Exception):
         self.text = describe_error(error)
 
 
+def error_of(function: Callable[..., object], *args: Any, **kwargs: Any) -> Any:
+    """Call a function; return the exception that it raises, or None."""
+    try:
+        function(*args, **kwargs)
+    except Exception as error:
+        return error
+    return None
+
+
 def describe_error(error: BaseException) -> str:
     """Return an exception as one line, with the place that raised it."""
     message = " ".join(str(error).split())
@@ -52,13 +72,6 @@ def describe_error(error: BaseException) -> str:
         last = frames[-1]
         text += f" ({Path(last.filename).name}:{last.lineno}, in {last.name})"
     return text
-
-
-def describe_cause(error: BaseException) -> str:
-    """Return the traceback of the error's cause, or an empty text without a cause."""
-    if error.__cause__ is None:
-        return ""
-    return "".join(traceback.format_exception(error.__cause__)).rstrip()
 
 
 # -------------------------------------------------------------------- limits of time
@@ -79,7 +92,12 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     not a compiled loop.  Without such a timer, outside the main thread, or while
     someone else's timer runs, there is no limit.
     """
-    if seconds is None or not _timer_is_free():
+    is_free = (
+        hasattr(signal, "setitimer")
+        and threading.current_thread() is threading.main_thread()
+        and signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    )
+    if seconds is None or not is_free:
         yield
         return
 
@@ -93,11 +111,3 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-
-
-def _timer_is_free() -> bool:
-    return (
-        hasattr(signal, "setitimer")
-        and threading.current_thread() is threading.main_thread()
-        and signal.getitimer(signal.ITIMER_REAL)[0] == 0
-    )

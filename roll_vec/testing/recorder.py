@@ -1,38 +1,41 @@
 """Step a vector environment with planned actions, and cut the calls into episodes.
 
-A trajectory is the list of one environment's resets and steps.  The three autoreset
-modes spread it differently over calls; the trajectory itself must be the same in every
-mode, in batches of any size, and whatever happens to the other environments.
+An episode list has one environment's resets and steps.  The three autoreset modes
+spread them differently over calls; the list itself must be the same in every mode, in
+batches of any size, and whatever happens to the other environments.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import groupby
+from typing import Any, TypeAlias
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from roll_vec.testing.comparison import (
     UNKNOWN,
     batch,
-    difference,
     info_of,
     observation_of,
     show,
-    snapshot,
-    without_keys,
 )
 from roll_vec.testing.errors import CallFailed
 
 # Infos of the episodes that a step has ended, in SAME_STEP mode.
 FINAL_KEYS = ("final_obs", "_final_obs", "final_info", "_final_info")
-# Added to the number of a sequence; sequences are numbered from 0, one an environment.
-IGNORED_OFFSET = 1_000
+
+_STEP = "step(actions)"
+_OUTCOME = "rewards", "terminations", "truncations"
+_UNKNOWNS = defaultdict[int, Any](lambda: UNKNOWN)
+# Calls to name at the end of a long description.
+_LAST_CALLS = 4
 
 
 class ActionPlan:
@@ -64,137 +67,67 @@ class ActionPlan:
         return batch(self.space, [self.action(sequence, k) for sequence in sequences])
 
 
-class Probe:
-    """A vector environment whose failing calls say which calls led there.
-
-    Parameters
-    ----------
-    env : VectorEnv
-        The environment under test.
-    origin : str
-        The call that made it, as a user would write it.
-    num_envs : int
-        The number of environments that was asked for.
-    """
-
-    def __init__(
-        self, env: VectorEnv[Any, Any, Any], origin: str, num_envs: int
-    ) -> None:
-        # Its results are under test: annotations must not be trusted.
-        self.env: Any = env
-        self.origin, self.num_envs = origin, num_envs
-        self._resets: list[str] = []
-        self._steps = 0
-
-    def describe(self, then: str = "") -> str:
-        """Return the calls so far, and `then`, as one line."""
-        calls = [self.origin, *self._resets]
-        if self._steps:
-            calls.append(f"{self._steps} step{'s' if self._steps > 1 else ''}")
-        if then:
-            calls.append(then)
-        return "; ".join(calls)
-
-    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """Reset; a result that is not a pair with a dict is a `CallFailed`."""
-        arguments = ", ".join(f"{key}={show(value)}" for key, value in kwargs.items())
-        call = f"reset({arguments})"
-        did = self.describe(call)
-        # The first reset and the last two calls tell enough.
-        if self._steps:
-            self._resets.append(f"{self._steps} steps")
-            self._steps = 0
-        if len(self._resets) > 5:
-            self._resets[1:] = ["…", *self._resets[-3:]]
-        self._resets.append(call)
-        observations, infos = self._call(2, did, self.env.reset, **kwargs)
-        return observations, infos
-
-    def step(self, actions: Any) -> Any:
-        """Step; anything but five values with a dict at the end is a `CallFailed`."""
-        did = self.describe("step(actions)")
-        self._steps += 1
-        return self._call(5, did, self.env.step, actions)
-
-    def refuses(self, actions: Any) -> bool:
-        """Return whether stepping with `actions` raises."""
-        try:
-            self.env.step(actions)
-        except Exception:
-            return True
-        return False
-
-    def _call(
-        self, length: int, did: str, function: Callable[..., Any], *args: Any, **kw: Any
-    ) -> Any:
-        """Call a function that returns a tuple of this length, a dict at its end."""
-        try:
-            result = function(*args, **kw)
-        except Exception as error:
-            raise CallFailed(did, error) from error
-        if (
-            not isinstance(result, tuple)
-            or len(result) != length
-            or not isinstance(result[-1], dict)
-        ):
-            raise CallFailed(did, TypeError(f"it returned {show(result)}"))
-        return result
-
-
 @dataclass(eq=False)
 class Call:
     """One call of reset or step, and a copy of its results.
 
     Parameters
     ----------
-    did : str
-        All calls up to this one, for the report.
+    recorder : Recorder
+        Of the environment; `calls` of it has this one.
+    text : str
+        The call, as a user would write it.
+    arguments : dict
+        A copy of the arguments.
     starts : (num_envs,) bool
         The environments whose episode starts in the call, which does nothing else.
-    observations, rewards, terminations, truncations, infos
-        Of a reset, the first and the last.
-    kwargs, actions
-        The arguments of a reset, of a step.
+    results : dict
+        A copy of the two or five values that it returned, by name.
+    passed, returned : dict, tuple
+        The arguments and the values themselves.
     """
 
-    did: str
+    recorder: Recorder
+    text: str
+    arguments: dict[str, Any]
     starts: NDArray[np.bool_]
-    observations: Any
-    rewards: Any = None
-    terminations: Any = None
-    truncations: Any = None
-    infos: dict[str, Any] = field(default_factory=dict)
-    kwargs: dict[str, Any] = field(default_factory=dict)
-    actions: Any = None
+    results: dict[str, Any]
+    passed: dict[str, Any]
+    returned: tuple[Any, ...]
+
+    @property
+    def did(self) -> str:
+        """All calls up to this one, for the report."""
+        return self.recorder.describe(last=self)
 
     @property
     def is_step(self) -> bool:
         """True for a call of step."""
-        return self.rewards is not None
+        return self.text == _STEP
+
+    @property
+    def observations(self) -> Any:
+        """The batch of observations."""
+        return self.results["observations"]
+
+    @property
+    def infos(self) -> dict[str, Any]:
+        """The batch of infos."""
+        infos: dict[str, Any] = self.results["infos"]
+        return infos
 
     @property
     def dones(self) -> NDArray[np.bool_]:
         """Mask of the environments whose episode ended in the call, (num_envs,)."""
         if not self.is_step:
             return np.zeros(len(self.starts), dtype=np.bool_)
-        dones: NDArray[np.bool_] = np.logical_or(self.terminations, self.truncations)
+        flags = self.results["terminations"], self.results["truncations"]
+        dones: NDArray[np.bool_] = np.logical_or(*flags)
         return dones
 
-    def results(self) -> dict[str, Any]:
-        """Return the two or five values that the call returned, by name."""
-        names = ["observations", "rewards", "terminations", "truncations", "infos"]
-        if not self.is_step:
-            names = ["observations", "infos"]
-        return {name: getattr(self, name) for name in names}
 
-    def difference(self, other: Call) -> str | None:
-        """Describe the first difference between the results of two calls."""
-        others = other.results()
-        for name, value in self.results().items():
-            diff = difference(value, others.get(name), name)
-            if diff is not None:
-                return diff
-        return None
+Transition: TypeAlias = tuple[Call, dict[str, Any]]
+"""One reset or one step of one environment: the call, and its results by name."""
 
 
 @dataclass(eq=False)
@@ -203,20 +136,17 @@ class Recorder:
 
     Parameters
     ----------
-    probe : Probe
-        The environment.
+    env : VectorEnv
+        The environment under test.  Annotations of its results must not be trusted.
+    origin : str
+        The call that made it, as a user would write it.
     mode : AutoresetMode
         Its autoreset mode.
     plan : ActionPlan
     sequences : sequence of int
         The number of each environment's sequence of actions.
-    on_result : callable, optional
-        Called after each call with the result and the actions themselves, once both
-        have been copied.
-    ignored_offset : int, optional
-        Added to the sequence of an environment whose action is to be ignored.
     texts_as_list : bool, optional
-        Pass a batch that is a tuple, such as texts, as a list, which can be changed.
+        Pass a batch of texts as a list, which can be changed, not as a tuple.
 
     Attributes
     ----------
@@ -225,58 +155,91 @@ class Recorder:
         The environments that the next step only resets (NEXT_STEP).
     """
 
-    probe: Probe
+    env: Any
+    origin: str
     mode: AutoresetMode
     plan: ActionPlan
     sequences: Sequence[int]
-    on_result: Callable[[tuple[Any, ...], Any], None] | None = None
-    ignored_offset: int = 0
     texts_as_list: bool = False
+    calls: list[Call] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.calls: list[Call] = []
         # Number of actions that each environment has taken from its sequence.
-        self._positions = [0] * len(self.sequences)
+        self._positions = np.zeros(len(self.sequences), dtype=np.int64)
         self.reset_pending = np.zeros(len(self.sequences), dtype=np.bool_)
 
+    def describe(self, *then: str, last: Call | None = None) -> str:
+        """Return the calls up to `last`, or so far, and `then`, as one line."""
+        count = len(self.calls) if last is None else self.calls.index(last) + 1
+        texts = [self.origin]
+        for text, group in groupby(call.text for call in self.calls[:count]):
+            number = len([*group])
+            if text == _STEP:
+                texts.append(f"{number} step{'s' * (number > 1)}")
+            else:
+                texts += [text] * number
+        # The first reset and the last calls tell enough.
+        if len(texts) > 3 + _LAST_CALLS:
+            texts[2:-_LAST_CALLS] = ["…"]
+        return "; ".join([*texts, *then])
+
     def reset(self, **kwargs: Any) -> Call:
-        """Reset; `kwargs` are those of VectorEnv.reset."""
-        mask = (kwargs.get("options") or {}).get("reset_mask")
-        starts = np.ones(len(self.sequences), bool) if mask is None else mask.copy()
-        kwargs_copy = snapshot(kwargs)
-        result = self.probe.reset(**kwargs)
-        self.reset_pending &= ~starts
-        call = _reset_call(self.probe, starts, snapshot(result))
-        call.kwargs = kwargs_copy
-        return self._record(call, result, None)
+        """Reset; `kwargs` are those of VectorEnv.reset; see `make`."""
+        return self.make(kwargs)
 
-    def next_actions(self) -> Any:
-        """Return the batch of actions that the next step will take."""
-        offsets = self.ignored_offset * self.reset_pending
-        sequences = np.add(self.sequences, offsets).tolist()
-        pairs = zip(sequences, self._positions, strict=True)
-        actions = batch(self.plan.space, [self.plan.action(*pair) for pair in pairs])
-        is_tuple = self.texts_as_list and type(actions) is tuple
-        return list(actions) if is_tuple else actions
+    def step(self, actions: Any = None) -> Call:
+        """Step every environment, by the plan unless `actions` are given."""
+        if actions is None:
+            pairs = zip(self.sequences, self._positions.tolist(), strict=True)
+            items = [self.plan.action(*pair) for pair in pairs]
+            actions = batch(self.plan.space, items)
+        return self.make({"actions": actions})
 
-    def step(self) -> Call:
-        """Take the next planned step of every environment."""
-        actions = self.next_actions()
-        actions_copy = snapshot(actions)
-        result = self.probe.step(actions)
-        for env in np.flatnonzero(~self.reset_pending):
-            self._positions[env] += 1
-        did, starts = self.probe.describe(), self.reset_pending.copy()
-        call = Call(did, starts, *snapshot(result))
-        call.actions = actions_copy
-        if self.mode is AutoresetMode.NEXT_STEP:
-            self.reset_pending = call.dones
-        return self._record(call, result, actions)
+    def make(self, arguments: dict[str, Any]) -> Call:
+        """Make a call, and record it.
 
-    def _record(self, call: Call, result: tuple[Any, ...], actions: Any) -> Call:
+        Parameters
+        ----------
+        arguments : dict
+            With the key ``actions`` those of a step, otherwise of a reset.
+
+        Raises
+        ------
+        CallFailed
+            When the call raises, or returns anything but a tuple of two or five values
+            with a dict at its end.
+        """
+        text, starts = _STEP, self.reset_pending.copy()
+        names: tuple[str, ...] = "observations", *_OUTCOME, "infos"
+        is_step = "actions" in arguments
+        if is_step and self.texts_as_list and type(arguments["actions"]) is tuple:
+            arguments = {"actions": list(arguments["actions"])}
+        if not is_step:
+            texts = (f"{key}={show(value)}" for key, value in arguments.items())
+            text, names = f"reset({', '.join(texts)})", ("observations", "infos")
+            mask = (arguments.get("options") or {}).get("reset_mask")
+            starts = np.ones(len(starts), np.bool_) if mask is None else mask.copy()
+        before = copy.deepcopy(arguments)
+        try:
+            # Users may name the parameter of step as they like.
+            result = (
+                self.env.step(arguments["actions"])
+                if is_step
+                else self.env.reset(**arguments)
+            )
+            is_right = isinstance(result, tuple) and len(result) == len(names)
+            if not is_right or not isinstance(result[-1], dict):
+                message = f"it returned {show(result)}"
+                raise TypeError(message)
+        except Exception as error:
+            raise CallFailed(self.describe(text), error) from error
+        results = dict(zip(names, copy.deepcopy(result), strict=True))
+        call = Call(self, text, before, starts, results, arguments, result)
         self.calls.append(call)
-        if self.on_result is not None:
-            self.on_result(result, actions)
+        self._positions += ~starts & is_step
+        self.reset_pending = self.reset_pending & ~starts
+        if self.mode is AutoresetMode.NEXT_STEP:
+            self.reset_pending = self.reset_pending | call.dones
         return call
 
     def run(self, steps: int, *, explicit: bool = False) -> Recorder:
@@ -290,151 +253,44 @@ class Recorder:
                 self.reset(options={"reset_mask": dones.copy()})
         return self
 
+    def transitions(
+        self,
+        calls: Sequence[Call],
+        env: int,
+        space: spaces.Space[Any],
+        without: Set[tuple[str, ...]],
+    ) -> Iterator[Transition]:
+        """Yield the resets and steps of environment `env`.
 
-def first_difference(
-    left: Sequence[Call], right: Sequence[Call]
-) -> tuple[Call, str] | None:
-    """Compare two runs, up to the end of the shorter one.
+        Parameters
+        ----------
+        calls : sequence of Call
+            All that were recorded, or the last ones.
+        env : int
+        space : Space
+            The observation space of a single environment.
+        without : set of tuple of str
+            Paths of info keys to leave out.
+        """
 
-    Returns
-    -------
-    tuple of Call and str, or None
-        The first call of `right` whose results differ, and the difference.
-    """
-    for one, other in zip(left, right, strict=False):
-        diff = one.difference(other)
-        if diff is not None:
-            return other, diff
-    return None
+        def results_of(call: Call, name: str, observation: Any, infos: Any) -> Any:
+            values = call.results if name == "step" else {}
+            outcome = {key: values.get(key, _UNKNOWNS)[env] for key in _OUTCOME}
+            info = UNKNOWN
+            if isinstance(infos, dict):
+                info = info_of(infos, env, len(self.sequences), without)
+            parts = {"transition": name, "observation": observation}
+            return call, {**parts, **outcome, "info": info}
 
-
-def replay(probe: Probe, calls: Sequence[Call]) -> Iterator[tuple[Call, str | None]]:
-    """Make `calls` again; yield each with the difference of its new results, or None.
-
-    The caller may use the environment between two calls.
-    """
-    for call in calls:
-        if call.is_step:
-            results = probe.step(snapshot(call.actions))
-            again = Call(probe.describe(), call.starts, *results)
-        else:
-            results = probe.reset(**snapshot(call.kwargs))
-            again = _reset_call(probe, call.starts, results)
-        yield call, call.difference(again)
-
-
-def _reset_call(probe: Probe, starts: NDArray[np.bool_], results: Any) -> Call:
-    return Call(probe.describe(), starts, results[0], infos=results[1])
-
-
-# ------------------------------------------------------------------------- episodes
-
-
-@dataclass(frozen=True)
-class Transition:
-    """One reset or one step of one environment.
-
-    Parameters
-    ----------
-    kind : {"reset", "step"}
-    did : str
-        The calls up to the one that it comes from.
-    """
-
-    kind: str
-    did: str
-    observation: Any
-    info: Any
-    reward: Any = UNKNOWN
-    terminated: Any = UNKNOWN
-    truncated: Any = UNKNOWN
-
-
-def trajectories(
-    recorder: Recorder, space: spaces.Space[Any]
-) -> list[list[Transition]]:
-    """Return the trajectory of each environment, over all recorded calls.
-
-    Parameters
-    ----------
-    recorder : Recorder
-    space : Space
-        The observation space of a single environment.
-    """
-    return [
-        [
-            transition
-            for call in recorder.calls
-            for transition in _transitions(call, recorder.mode, space, env)
-        ]
-        for env in range(len(recorder.sequences))
-    ]
-
-
-def _transitions(
-    call: Call, mode: AutoresetMode, space: spaces.Space[Any], env: int
-) -> list[Transition]:
-    count = len(call.starts)
-    if not call.is_step and not call.starts[env]:
-        return []
-    observation = observation_of(space, call.observations, env)
-    if call.starts[env]:
-        info = info_of(call.infos, env, count)
-        return [Transition("reset", call.did, observation, info)]
-    plain = {k: v for k, v in call.infos.items() if k not in FINAL_KEYS}
-    info = info_of(plain, env, count)
-    outcome = (call.rewards[env], call.terminations[env], call.truncations[env])
-    if not (mode is AutoresetMode.SAME_STEP and call.dones[env]):
-        return [Transition("step", call.did, observation, info, *outcome)]
-    # Missing finals are the business of the checks of final_obs and final_info.
-    final_obs, final_info = call.infos.get("final_obs"), call.infos.get("final_info")
-    last = final_obs[env] if final_obs is not None else UNKNOWN
-    last_info: Any = UNKNOWN
-    if isinstance(final_info, dict):
-        last_info = info_of(final_info, env, count)
-    return [
-        Transition("step", call.did, last, last_info, *outcome),
-        Transition("reset", call.did, observation, info),
-    ]
-
-
-def trajectory_difference(
-    left: Sequence[Transition],
-    right: Sequence[Transition],
-    ignored_keys: frozenset[tuple[str, ...]],
-) -> tuple[int, str] | None:
-    """Compare two trajectories of one environment, up to the end of the shorter one.
-
-    Parameters
-    ----------
-    left, right : sequence of Transition
-    ignored_keys : frozenset of tuple of str
-        Paths of info keys to leave out.
-
-    Returns
-    -------
-    tuple of int and str, or None
-        The position and a description of the first difference.
-    """
-    for position, (one, other) in enumerate(zip(left, right, strict=False)):
-        diff = _transition_difference(one, other, ignored_keys)
-        if diff is not None:
-            return position, diff
-    return None
-
-
-def _transition_difference(
-    one: Transition, other: Transition, ignored_keys: frozenset[tuple[str, ...]]
-) -> str | None:
-    if one.kind != other.kind:
-        return f"a {one.kind} against a {other.kind}"
-    for name in ("observation", "reward", "terminated", "truncated"):
-        diff = difference(getattr(one, name), getattr(other, name), name)
-        if diff is not None:
-            return diff
-    left, right = one.info, other.info
-    if isinstance(left, dict) and isinstance(right, dict):
-        return difference(
-            without_keys(left, ignored_keys), without_keys(right, ignored_keys), "info"
-        )
-    return None
+        for call in calls:
+            if not (call.is_step or call.starts[env]):
+                continue
+            infos = {k: v for k, v in call.infos.items() if k not in FINAL_KEYS}
+            now = observation_of(space, call.observations, env), infos
+            is_replaced = self.mode is AutoresetMode.SAME_STEP and call.dones[env]
+            if is_replaced:
+                # Missing finals are the business of the check of final_obs.
+                last = call.infos.get("final_obs", _UNKNOWNS)[env]
+                yield results_of(call, "step", last, call.infos.get("final_info"))
+            is_reset = is_replaced or call.starts[env]
+            yield results_of(call, "reset" if is_reset else "step", *now)

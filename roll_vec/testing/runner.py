@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 import warnings
 from collections.abc import Callable, Collection
 from typing import Any
@@ -11,43 +12,37 @@ from gymnasium.vector import AutoresetMode
 
 from roll_vec.testing import (
     checks_instances,
+    checks_lifecycle,
     checks_resets,
     checks_results,
     checks_steps,
 )
 from roll_vec.testing.check import Check
-from roll_vec.testing.context import Context, Maker
+from roll_vec.testing.context import Context
 from roll_vec.testing.errors import (
     TRACEBACK,
     CallFailed,
     DoesNotApply,
     TimeLimitExceeded,
-    describe_cause,
     describe_error,
     time_limit,
 )
 from roll_vec.testing.report import ConformanceError, Finding, Problem, Report
 
 # The order matters: later checks skip features that an earlier one found unsupported.
-GROUPS = (
-    checks_instances.CONSTRUCTION,
-    checks_results.RESULTS,
-    checks_results.INFOS,
-    checks_resets.SEEDS,
-    checks_results.MEMORY,
-    checks_resets.PARTIAL_RESET,
-    checks_steps.AUTORESET,
-    checks_steps.MISUSE,
-    checks_instances.LIFECYCLE,
+_MODULES = (
+    checks_instances,
+    checks_results,
+    checks_resets,
+    checks_steps,
+    checks_lifecycle,
 )
-# Codes and titles of findings that belong to no check.
-GENERAL = {
-    "raises": "documented uses raise nothing",
-    "close-raises": "close() raises nothing",
-    "call-limit": "calls return in time",
-}
-# Checks to name that met the same error.
-_MAX_CHECKS = 4
+_ALL = (value for module in _MODULES for value in vars(module).values())
+CHECKS = [value for value in _ALL if isinstance(value, Check)]
+# Codes of findings that belong to no check.
+GENERAL = "raises", "close-raises", "call-limit"
+# Codes to name that met the same error.
+_MAX_CODES = 4
 # Matches the warnings by which a pool reports an error of an environment.
 _WITH_TRACEBACK = rf"(?s).*{re.escape(TRACEBACK)}"
 
@@ -80,9 +75,9 @@ def check_vector_env(
     ignore : collection of str
         Codes of findings not to report.
     call_limit : float or None
-        Seconds that one check may take in one autoreset mode.  A longer one is
-        interrupted, and the checker stops.  The limit is a POSIX timer in the main
-        thread; elsewhere, and in compiled loops, there is none.
+        Seconds that the checks of one function may take in one autoreset mode.  Longer
+        ones are interrupted, and the checker stops.  The limit is a POSIX timer in the
+        main thread; elsewhere, and in compiled loops, there is none.
 
     Raises
     ------
@@ -103,48 +98,40 @@ def check_vector_env(
     traceback in one of them is added to the finding of its error.  Global random
     generators are neither seeded nor read.
     """
-    _refuse_bad_arguments(seed, steps, ignore)
-    context = Context(Maker(id_or_factory), seed, steps)
-    run = _Run(context, frozenset(ignore), call_limit)
-    with warnings.catch_warnings():
+    if seed < 0 or steps < 1:
+        msg = f"seed must be >= 0 and steps >= 1, got seed={seed}, steps={steps}"
+        raise ValueError(msg)
+    # After a vital check that finds something nothing else is checked.
+    codes = [code for each in CHECKS if not each.is_vital for code in each.codes]
+    wrong = sorted({*ignore} - {*codes, *GENERAL})
+    if wrong:
+        others = sorted([*codes, *GENERAL])
+        msg = f"codes that cannot be ignored: {wrong}; others: {others}"
+        raise ValueError(msg)
+    run = _Run(Context(id_or_factory, seed, steps), call_limit)
+    with warnings.catch_warnings(record=True) as run.context.warned:
         warnings.simplefilter("ignore")
         warnings.filterwarnings("always", message=_WITH_TRACEBACK)
-        warnings.showwarning = lambda message, *_: context.tracebacks.append(
-            str(message)
-        )
         run.run_all()
-    if run.report.findings:
-        raise ConformanceError(run.report)
-    if not context.any_episode_ended():
+    report = run.report
+    report.findings = [each for each in report.findings if each.slug not in ignore]
+    if report.findings:
+        raise ConformanceError(report)
+    if not run.context.any_episode_ended():
         warnings.warn(
-            f"{context.maker.name}: no episode ended within {steps} steps, so nothing "
+            f"{report.subject}: no episode ended within {steps} steps, so nothing "
             "that happens after an end was checked; pass a larger `steps`, or make "
             "the environment with a shorter time limit",
             stacklevel=2,
         )
 
 
-def _refuse_bad_arguments(seed: int, steps: int, ignore: Collection[str]) -> None:
-    if seed < 0 or steps < 1:
-        msg = f"seed must be >= 0 and steps >= 1, got seed={seed}, steps={steps}"
-        raise ValueError(msg)
-    checks = [check for group in GROUPS for check in group.checks]
-    # After a vital check that finds something nothing else is checked.
-    ignorable = {check.slug for check in checks if not check.vital} | GENERAL.keys()
-    wrong = sorted(set(ignore) - ignorable)
-    if wrong:
-        msg = f"codes that cannot be ignored: {wrong}; others: {sorted(ignorable)}"
-        raise ValueError(msg)
-
-
 class _Run:
     """One run of all checks."""
 
-    def __init__(
-        self, context: Context, ignore: frozenset[str], limit: float | None
-    ) -> None:
-        self.context, self.ignore, self.limit = context, ignore, limit
-        self.report = Report(context.maker.name)
+    def __init__(self, context: Context, limit: float | None) -> None:
+        self.context, self.limit = context, limit
+        self.report = Report(context.name)
         # By error: an error that several checks met is one finding.
         self._raised: dict[str, tuple[str, str, list[str]]] = {}
         self._is_stopped = False
@@ -155,39 +142,46 @@ class _Run:
                 self.context.explore()
         except TimeLimitExceeded:
             self._report_overrun("making it")
-        for group in GROUPS:
-            for check in group.checks:
-                if not self._is_stopped:
-                    self._check(group.name, check)
-        self._add_errors()
+        for check in CHECKS:
+            if not self._is_stopped:
+                self._check(check)
+        raised = [
+            Problem(did, error, f"no error; met in {_join(codes)}", details=cause)
+            for error, (did, cause, codes) in self._raised.items()
+        ]
+        closings = [
+            Problem(f"{call}; …; close()", error, "no error")
+            for error, call in self.context.failed_closings.items()
+        ]
+        for slug, problems in (("raises", raised), ("close-raises", closings)):
+            if problems:
+                self.report.findings.append(Finding(slug, tuple(problems)))
 
-    def _check(self, group: str, check: Check) -> None:
-        problems: list[Problem] = []
-        modes: list[str] = []
-        reasons: list[str] = []
-        num_runs = 0
+    def _check(self, check: Check) -> None:
+        """Run a function in its modes, and add what it finds to the report."""
+        # By code: the problems in each mode; why it was not made in any mode.
+        found: dict[str, dict[str, list[Problem]]] = {code: {} for code in check.codes}
+        no_mode = f"there is no mode {getattr(check.modes, 'name', 'at all')}"
+        reasons = dict.fromkeys(check.codes, no_mode)
         for mode in self._modes_of(check):
-            new: list[Problem] = []
+            skipped: dict[str, str] = {}
             try:
-                self._collect(check, mode, new)
-                num_runs += 1
+                self._collect(check, mode, found)
             except DoesNotApply as error:
-                reasons.append(str(error))
-            if new:
-                # Other modes mostly have the same problems: naming them is enough.
-                problems = problems or new
-                modes.append(mode.name)
+                skipped = dict.fromkeys(error.codes or check.codes, str(error))
+            reasons = {code: skipped[code] for code in reasons if code in skipped}
             if self._is_stopped:
                 break
-        if num_runs or problems:
-            self.report.ran += 1
-        else:
-            reason = reasons[0] if reasons else f"there is no mode {_only(check)}"
-            self.report.not_applicable[check.slug] = reason
-        if problems:
-            self._is_stopped |= check.vital
-            facts = check.slug, group, check.title
-            self._add(Finding(*facts, tuple(problems), tuple(modes)))
+        for code, by_mode in found.items():
+            if by_mode:
+                reasons.pop(code, None)
+                self._is_stopped |= check.is_vital
+                # Other modes mostly have the same problems: naming them is enough.
+                first = next(iter(by_mode.values()))
+                finding = Finding(code, tuple(first), tuple(by_mode))
+                self.report.findings.append(finding)
+        self.report.not_applicable |= reasons
+        self.report.ran += len(check.codes) - len(reasons)
 
     def _modes_of(self, check: Check) -> tuple[AutoresetMode, ...]:
         available = self.context.modes
@@ -199,14 +193,26 @@ class _Run:
         return tuple(mode for mode in available if mode is check.modes)
 
     def _collect(
-        self, check: Check, mode: AutoresetMode, problems: list[Problem]
+        self,
+        check: Check,
+        mode: AutoresetMode,
+        found: dict[str, dict[str, list[Problem]]],
     ) -> None:
+        """Collect the problems in one mode: a few of each code, one of each place."""
+        places = set()
         try:
             with time_limit(self.limit):
                 for problem in check.run(self.context, mode):
-                    problems.append(problem)
+                    code = problem.code or check.codes[0]
+                    key = code, problem.place
+                    problems = found[code].setdefault(mode.name, [])
+                    if len(problems) < check.most and key not in places:
+                        problems.append(problem)
+                    if problem.place:
+                        places.add(key)
         except TimeLimitExceeded:
-            self._report_overrun(f"the check [{check.slug}] in mode {mode.name}")
+            codes = _join([*check.codes])
+            self._report_overrun(f"the check {codes} in mode {mode.name}")
         except CallFailed as failure:
             self._remember(failure.did, failure.error, check)
         except DoesNotApply:
@@ -215,10 +221,11 @@ class _Run:
             self._remember("an attribute or a result was used", error, check)
 
     def _remember(self, did: str, error: BaseException, check: Check) -> None:
-        entry = did, describe_cause(error), list[str]()
-        checks = self._raised.setdefault(describe_error(error), entry)[2]
-        if check.slug not in checks:
-            checks.append(check.slug)
+        cause = error.__cause__
+        trace = "".join(traceback.format_exception(cause)) if cause else ""
+        entry = did, trace, list[str]()
+        codes = self._raised.setdefault(describe_error(error), entry)[2]
+        codes += [code for code in check.codes if code not in codes]
 
     def _report_overrun(self, what: str) -> None:
         self._is_stopped = True
@@ -227,34 +234,10 @@ class _Run:
             f"it was still running after {self.limit} s, and the checker stopped here",
             "calls that return; raise `call_limit` or lower `steps` if it is only slow",
         )
-        self._add_general("call-limit", [problem])
-
-    def _add_errors(self) -> None:
-        raised = [
-            Problem(did, error, f"no error; met in {_join_codes(checks)}", cause)
-            for error, (did, cause, checks) in self._raised.items()
-        ]
-        closings = [
-            Problem(f"{call}; …; close()", error, "no error")
-            for error, call in self.context.failed_closings.items()
-        ]
-        self._add_general("raises", raised)
-        self._add_general("close-raises", closings)
-
-    def _add_general(self, slug: str, problems: list[Problem]) -> None:
-        if problems:
-            self._add(Finding(slug, "General", GENERAL[slug], tuple(problems), ()))
-
-    def _add(self, finding: Finding) -> None:
-        if finding.slug not in self.ignore:
-            self.report.findings.append(finding)
+        self.report.findings.append(Finding("call-limit", (problem,)))
 
 
-def _join_codes(checks: list[str]) -> str:
-    others = len(checks) - _MAX_CHECKS
+def _join(codes: list[str]) -> str:
+    others = len(codes) - _MAX_CODES
     more = f" and {others} more checks" if others > 0 else ""
-    return ", ".join(f"[{slug}]" for slug in checks[:_MAX_CHECKS]) + more
-
-
-def _only(check: Check) -> str:
-    return check.modes.name if isinstance(check.modes, AutoresetMode) else "at all"
+    return ", ".join(f"[{code}]" for code in codes[:_MAX_CODES]) + more

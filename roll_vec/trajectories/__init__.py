@@ -4,7 +4,9 @@ In reading order:
 
 - `trajectory`: the data class of an episode, as the messages of a chat, and infos as
   JSON has them
+- `fold`: trajectories of the events of any batch
 - `play`: play each seed of a list once, in a batch; the arguments of a policy
+- `runs`: the episodes of a recorded run
 
 ::
 
@@ -13,7 +15,7 @@ In reading order:
         print(trajectory.seed, trajectory.total_reward, to_messages(trajectory))
 """
 
-from roll_vec.trajectories.play import BatchStep, Policy, Turn, play_seeds, play_steps
+from roll_vec.trajectories.play import Turn, play_seeds
 from roll_vec.trajectories.trajectory import (
     Trajectory,
     to_content,
@@ -21,14 +23,4 @@ from roll_vec.trajectories.trajectory import (
     to_messages,
 )
 
-__all__ = [
-    "BatchStep",
-    "Policy",
-    "Trajectory",
-    "Turn",
-    "play_seeds",
-    "play_steps",
-    "to_content",
-    "to_json",
-    "to_messages",
-]
+__all__ = ["Trajectory", "Turn", "play_seeds", "to_content", "to_json", "to_messages"]

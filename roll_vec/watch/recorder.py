@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Text
 from gymnasium.vector import VectorEnv
+from numpy.typing import NDArray
 
 from roll_vec.recordings import BatchEvent, Difference, EventStream
+from roll_vec.recordings.episodes import EpisodeAccount
 from roll_vec.registration.any_id import action_names, mode_of
-from roll_vec.vector.known_infos import episode_success, fault_of, read_success
+from roll_vec.vector.known_infos import UNKNOWN, fault_of, read_success
 from roll_vec.vector.space_batches import item_at
 from roll_vec.watch.frames import Frame, Recording, Tick
 from roll_vec.watch.views import View, Views
@@ -42,6 +44,7 @@ class FrameRecorder:
         self._env_ids = np.array(env_ids, np.int64)
         mode = mode_of(env)
         self._stream = EventStream(env.num_envs, mode)
+        self._account = EpisodeAccount(env)
         self._views = Views(env, mode)
         unwrapped: Any = env.unwrapped
         self._names = action_names(lambda name: unwrapped.get_attr(name)[0])
@@ -51,9 +54,17 @@ class FrameRecorder:
 
     # ---------------------------------------------------------------- results
 
-    def add_reset(self, observations: Any, infos: Mapping[str, Any]) -> None:
-        """Add a reset: the first one, or one of the environments that have ended."""
-        self.add(self._stream.add_reset(observations, infos))
+    def add_reset(
+        self,
+        observations: Any,
+        infos: Mapping[str, Any],
+        mask: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Add a reset of all environments, or of those of a mask.
+
+        It cuts the episodes of these environments that go on.
+        """
+        self.add(self._stream.add_reset(observations, infos, mask))
 
     def add_step(self, actions: Any, *results: Any) -> None:
         """Add a step, with the five results of `step`."""
@@ -61,6 +72,10 @@ class FrameRecorder:
 
     def add(self, event: BatchEvent) -> None:
         """Add the event of a reset or step, in the place of its results."""
+        episodes = self._account.add(event)
+        successes = dict(
+            zip(episodes.env_index.tolist(), episodes.success.tolist(), strict=True)
+        )
         starts, ends = (mask[self._env_ids] for mask in (event.starts, event.ends))
         both = starts & ends
         env_ids = self._env_ids
@@ -73,7 +88,10 @@ class FrameRecorder:
             infos = event.step_infos(env_ids)
             for row in np.flatnonzero(event.plays[env_ids]).tolist():
                 view = next(last) if both[row] else views[row]
-                self._add_step(row, event, infos[row], view)
+                success = read_success(infos[row])
+                if (code := successes.get(int(env_ids[row]))) is not None:
+                    success = None if code == UNKNOWN else bool(code)
+                self._add_step(row, event, infos[row], view, success)
         beginning = np.flatnonzero(starts)
         if event.is_reset or both.any():
             self._fill()
@@ -100,28 +118,29 @@ class FrameRecorder:
         self.last[row] = frame
 
     def _add_step(
-        self, row: int, event: BatchEvent, infos: dict[str, Any], view: View
+        self,
+        row: int,
+        event: BatchEvent,
+        infos: dict[str, Any],
+        view: View,
+        success: bool | None,
     ) -> None:
         """Add the frame of a step."""
-        last, env_id = self.last[row], int(self._env_ids[row])
+        env_id = int(self._env_ids[row])
         action = item_at(self._env.single_action_space, event.actions, env_id)
         if isinstance(action, np.generic):
             action = action.item()
-        reward = float(event.rewards[env_id])
-        success = read_success(infos)
-        if event.ends[env_id]:
-            success = episode_success(self._env, env_id, infos)
         self._append(
             row,
             view,
             infos,
             is_reset=False,
-            episode=last.episode,
-            length=last.length + 1,
+            episode=self.last[row].episode,
+            length=int(self._account.lengths[env_id]),
             action=action,
             action_name=self._name(action),
-            reward=reward,
-            total_reward=last.total_reward + reward,
+            reward=float(event.rewards[env_id]),
+            total_reward=float(self._account.returns[env_id]),
             terminated=bool(event.terminations[env_id]),
             truncated=bool(event.truncations[env_id]),
             success=success,

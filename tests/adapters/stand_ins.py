@@ -4,8 +4,6 @@
 """
 
 import json
-import random
-import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,38 +13,17 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.adapters import ragen
+from roll_vec.adapters.tiles import load_sokoban_tiles
 
 DATA = Path(__file__).parent / "data"
 
 
 def read_json(name):
-    """Return what a program of tests/frameworks has recorded."""
+    """Return what a framework has answered, as it was recorded."""
     return json.loads((DATA / f"{name}.json").read_text("utf-8"))
 
 
-# --------------------------------------------------------------- RAGEN and gym-sokoban
-
-
-class Config(dict):
-    """A dict with attributes, as RAGEN's configs are."""
-
-    __getattr__ = dict.__getitem__
-
-
-def as_config(values):
-    if not isinstance(values, dict):
-        return values
-    return Config({key: as_config(value) for key, value in values.items()})
-
-
-def make_manager(mode="train", tags=(), **changes):
-    """Return a manager with the config of the record."""
-    config = as_config(read_json("ragen")["manager"]["config"])
-    config.es_manager["val"] = config.es_manager.train
-    config.custom_envs.update(as_config(dict(tags)))
-    config.update(as_config(changes))
-    return ragen.EnvStateManager(config, mode)
+# ----------------------------------------------------------------------- gym-sokoban
 
 
 def room_to_rgb(room):
@@ -154,108 +131,6 @@ def create_app(env, action_cls, observation_cls, **options):
     return app
 
 
-# ------------------------------------------------------------------------------- GEM
-
-
-class Number:
-    """The game of data/gem.json: gem-llm 0.1.0, ``game:GuessTheNumber-v0-hard``."""
-
-    def __init__(self, low=1, high=50):
-        self.low, self.high = low, high
-        self.reset()
-
-    def reset(self, seed=None):
-        draws = sys.modules["gem.numbers"].random
-        if seed is not None:
-            draws.seed(seed)
-        self.number = draws.randint(self.low, self.high)
-        self.turn = 0
-        return read_json("gem")["reset"][0], {"suffix": "Enter your next guess."}
-
-    def step(self, action):
-        self.turn += 1
-        if action == "break":
-            raise RuntimeError("broken")
-        guess = re.search(r"\\boxed{(\d+)}", action)
-        info = {"suffix": "Enter your next guess."}
-        if guess is None:
-            text = f"At turn {self.turn}, you did not provide a valid guess."
-            return text, -0.1, True, False, info
-        value = int(guess[1])
-        if value == self.number:
-            text = (
-                f"Congratulations! You guessed the correct number {value} in "
-                f"{self.turn} turns."
-            )
-            return text, 1.0, True, False, info
-        hint = "lower" if value > self.number else "higher"
-        text = (
-            f"At turn {self.turn}, you guessed {value}, and the target number is "
-            f"{hint} than {value}."
-        )
-        return text, 0.0, False, self.turn > 8, info
-
-    def sample_random_action(self):
-        draws = sys.modules["gem.numbers"].random
-        return f"\\boxed{{{draws.randint(self.low, self.high)}}}"
-
-
-class Loud:
-    """A wrapper of GEM's kind."""
-
-    def __init__(self, env):
-        self.env = env
-
-    def reset(self, seed=None):
-        text, info = self.env.reset(seed)
-        return text.upper(), info
-
-
-# --------------------------------------------------------------------- reasoning-gym
-
-
-class Recorded:
-    """``spiral_matrix`` of reasoning-gym 0.1.25, seed 0; scores evaluate lists."""
-
-    def __init__(self, seed=None, size=3):
-        assert seed == 0, "a seed"
-        assert size > 0, "size must be positive"
-        self.size = size
-
-    def __len__(self):
-        return self.size
-
-    def __getitem__(self, index):
-        entry = read_json("reasoning_gym")["entries"][index % 3]
-        draw = sys.modules["reasoning_gym.data_sets"].random.random()
-        return {**entry, "draw": draw}
-
-    def score_answer(self, answer, entry):
-        if answer == entry["answer"]:
-            return 1.0
-        try:
-            text = " ".join(map(str, eval(answer)))
-        except Exception:
-            return 0.0
-        return 0.1 if text == entry["answer"] else 0.0
-
-
-def parse_expr(text):
-    """Stand for sympy's."""
-    return eval(text)
-
-
-class Calculated(Recorded):
-    """Its score runs answers as code."""
-
-    def score_answer(self, answer, entry):
-        return float(parse_expr(answer) == 24)
-
-
-SETS = {"matrix": Recorded, "puzzle": Calculated, "composite": Recorded}
-for cls in SETS.values():
-    cls.__module__ = "reasoning_gym.data_sets"
-
 # ----------------------------------------------------------------------- all of them
 
 MODULES = {
@@ -277,22 +152,6 @@ MODULES = {
         "Observation": Observation,
         "State": State,
     },
-    "gem": {},
-    "gem.numbers": {"random": random, "Number": Number},
-    "gem.envs": {},
-    "gem.envs.registration": {
-        "ENV_REGISTRY": {
-            "game:Number-v0": SimpleNamespace(entry_point="gem.numbers:Number")
-        },
-        "make": lambda env_id, **keywords: Number(**keywords),
-    },
-    "reasoning_gym": {},
-    "reasoning_gym.data_sets": {"random": random},
-    "reasoning_gym.factory": {
-        # A class and the class of its config.
-        "DATASETS": {name: (cls, dict) for name, cls in SETS.items()},
-        "create_dataset": lambda name, **config: SETS[name](**config),
-    },
 }
 # Those whose classes extend the packages'.
 ADAPTERS = ("sb3", "openenv")
@@ -311,6 +170,8 @@ def installed():
             parent, _, child = name.rpartition(".")
             if parent:
                 setattr(sys.modules[parent], child, module)
+        load_sokoban_tiles.cache_clear()
         yield
+        load_sokoban_tiles.cache_clear()
         for name in ADAPTERS:
             sys.modules.pop(f"roll_vec.adapters.{name}", None)

@@ -1,4 +1,4 @@
-"""Branches of episodes in what trainers hold: get_state, set_state, fork."""
+"""Branches of episodes of ROLL's environments: get_state, set_state, fork."""
 
 import gc
 import pickle
@@ -6,31 +6,21 @@ import random
 
 import pytest
 
-from roll_vec.adapters import trl
 from roll_vec.adapters.roll import (
-    GemCountdownEnv,
     GemFrozenLakeEnv,
     GemSokobanEnv,
     GemSokobanNativeEnv,
     GemSokobanToolCallEnv,
     GemWebShopEnv,
 )
-from roll_vec.adapters.verl_agent import (
-    build_countdown_envs,
-    build_frozen_lake_envs,
-    build_sokoban_envs,
-    build_webshop_envs,
-)
 from roll_vec.errors import (
     InvalidOptionError,
     InvalidStateError,
     ResetNeededError,
 )
-from tests.adapters.stand_ins import make_manager, read_json
 from tests.contract.cases import assert_same
 
 ROOM = {"dim_room": (6, 6), "num_boxes": 1}
-PICTURES = {"render_mode": "rgb_array", "tiles": "roll_vec"}
 SHOP = {"num_products": 100, "catalog_seed": 233}
 
 
@@ -46,14 +36,12 @@ def tool_call(direction):
 MOVES = [*map(answer, ("Up", "Left", "Down", "Right")), "no action"]
 CALLS = [tool_call(name) for name in ("up", "left", "down", "right", "jump")]
 SHOPPING = [*map(answer, ("search[red shoes]", "click[buy now]")), "no action"]
-NUMBERS = [*map(answer, ("1 + 2", "3 * 4", "7")), "no action"]
 GAMES = {
     "Sokoban": (lambda: GemSokobanEnv(**ROOM, max_steps=6), MOVES),
-    "pictures": (lambda: GemSokobanEnv(**ROOM, **PICTURES), MOVES),
+    "pictures": (lambda: GemSokobanEnv(**ROOM, render_mode="rgb_array"), MOVES),
     "messages": (lambda: GemSokobanNativeEnv(max_steps=6), MOVES),
     "tool": (lambda: GemSokobanToolCallEnv(max_steps=6), CALLS),
     "FrozenLake": (lambda: GemFrozenLakeEnv(size=4, max_steps=6), MOVES),
-    "Countdown": (lambda: GemCountdownEnv(max_steps=4), NUMBERS),
     "WebShop": (lambda: GemWebShopEnv(**SHOP, max_steps=6), SHOPPING),
 }
 
@@ -69,7 +57,7 @@ def play(env, answers):
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_forks_of_rolls_environments_go_on_as_the_first_one(name):
+def test_forks_of_rolls_environments_go_on_as_the_first_one(name, stand_ins):
     make, answers = GAMES[name]
     rng, env = random.Random(0), make()
     env.reset(seed=5)
@@ -137,128 +125,3 @@ def test_forks_share_the_batch_and_give_their_rows_back():
         assert [one.num_envs for one in batches] == [1, 7]
         del forks
         gc.collect()
-
-
-def test_a_state_goes_into_a_batch():
-    env = GemSokobanEnv(**ROOM)
-    env.reset(seed=5)
-    row = env.get_state()["row"]
-    envs = env._batch.batches[0].envs
-    assert len(row) == 1
-    assert row.digest == envs._configuration()[1]
-
-
-# ------------------------------------------------------------------------- verl-agent
-
-VERL_AGENTS = {
-    "Sokoban": (
-        lambda: build_sokoban_envs(3, 2, 2, "tiny_rgb_array", env_kwargs=ROOM),
-        range(5),
-    ),
-    "FrozenLake": (lambda: build_frozen_lake_envs(3, 2, 2), range(5)),
-    "Countdown": (
-        lambda: build_countdown_envs(3, 2, 2, env_kwargs={"max_steps": 3}),
-        ["1 + 2", "3", ""],
-    ),
-    "WebShop": (
-        lambda: build_webshop_envs(3, 2, 2, is_train=False, env_kwargs=SHOP),
-        ["search[red]", "click[buy now]", "x"],
-    ),
-}
-
-
-@pytest.mark.parametrize("name", VERL_AGENTS)
-def test_verl_agents_environments_go_back_and_branch(name):
-    make, answers = VERL_AGENTS[name]
-    rng, envs, others = random.Random(0), make(), make()
-    envs.reset()
-    envs.step(rng.choices(answers, k=4))
-    state = pickle.loads(pickle.dumps(envs.get_state()))
-    before = envs.render(envs.mode)
-    [fork] = envs.fork(1)
-    plan = [rng.choices(answers, k=4) for _ in range(6)]
-    expected = [envs.step(actions) for actions in plan]
-    assert_same([fork.step(actions) for actions in plan], expected)
-    assert_same(fork.reset(), envs.reset())
-    others.reset()
-    assert_same(others.set_state(state)[0], before)
-    assert_same([others.step(actions) for actions in plan], expected)
-    # Environments become copies of some: columns of these results repeat.
-    rows = [3, 0, 0, 2]
-    observations, _ = others.set_state(state, rows=rows)
-    assert_same(observations, [before[row] for row in rows])
-    actions = [plan[0][row] for row in rows]
-    expected = [[column[row] for row in rows] for column in expected[0]]
-    if name != "FrozenLake":  # which has streams of its own for slips
-        assert_same(list(map(list, others.step(actions))), expected)
-    for each in (envs, fork, others):
-        each.close()
-
-
-# ------------------------------------------------------------------------------ RAGEN
-
-
-def test_ragens_manager_goes_back_and_branches():
-    record, manager = read_json("ragen")["manager"], make_manager()
-    first, *steps = [step["inputs"] for step in record["steps"]]
-    with pytest.raises(ResetNeededError):
-        manager.get_state()
-    manager.reset()
-    manager.step(first)
-    state = pickle.loads(pickle.dumps(manager.get_state()))
-    [fork] = manager.fork(1)
-    for inputs in steps:
-        manager.step(inputs)
-    rollouts = repr(manager.get_rollout_states())
-    for inputs in steps:
-        fork.step(inputs)
-    assert repr(fork.get_rollout_states()) == rollouts
-    manager.reset()
-    manager.set_state(state)
-    for inputs in steps:
-        manager.step(inputs)
-    assert repr(manager.get_rollout_states()) == rollouts
-    # Environments become copies of others of their tag.
-    tags = [entry["tag"] for entry in manager.envs]
-    rows = [tags.index(tag) for tag in tags]
-    for row, rollout in zip(rows, manager.set_state(state, rows), strict=True):
-        assert rollout["history"] == state["rollouts"][row]["history"]
-        assert manager.envs[rollout["env_id"]]["status"] == state["statuses"][row]
-    for rows in ([0] * len(tags), [*range(len(tags) - 1), 99]):
-        with pytest.raises(InvalidOptionError, match="rows: expected"):
-            manager.set_state(state, rows)
-
-
-# -------------------------------------------------------------------------------- TRL
-
-TRLS = {
-    "Sokoban": ({"max_episode_steps": 4}, "move", ("Up", "Left", "Down", "Right")),
-    "RandomFrozenLake": ({}, "move", ("Up", "Left", "Down", "Right")),
-    "Countdown": ({"max_steps": 3}, "answer", ("1 + 2", "3")),
-    "WebShop": ({"num_products": 100}, "search", ("red shoes", "blue")),
-}
-
-
-@pytest.mark.parametrize("name", TRLS)
-def test_trls_environments_branch(name):
-    keywords, tool, arguments = TRLS[name]
-    make = trl.environment_factory(f"roll_vec/{name}-v0", **keywords)
-
-    def call(env, texts):
-        return [getattr(env, tool)(text) for text in texts], env.get_reward()
-
-    env, other = make(), make()
-    env.reset(seed=3)
-    call(env, arguments[:1])
-    state = pickle.loads(pickle.dumps(trl.get_state(env)))
-    forks = trl.fork(env, 2)
-    later = random.Random(0).choices(arguments, k=6)
-    expected = call(env, later)
-    assert call(forks[0], later) == expected
-    trl.set_state(other, state)
-    assert call(other, later) == expected
-    assert forks[1].get_reward() == state["_return"]
-    assert env.reset(seed=4) == forks[1].reset(seed=4)
-    for bad in (None, {}, {**state, "env": 1}):
-        with pytest.raises(InvalidStateError):
-            trl.set_state(env, bad)

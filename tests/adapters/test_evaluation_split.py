@@ -7,9 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from roll_vec.adapters.ragen import EnvStateManager
 from roll_vec.adapters.roll import (
-    GemCountdownEnv,
     GemFrozenLakeEnv,
     GemSokobanEnv,
     GemWebShopEnv,
@@ -17,7 +15,6 @@ from roll_vec.adapters.roll import (
 from roll_vec.adapters.roll import evaluation_split as module
 from roll_vec.adapters.roll.evaluation_split import EpisodeCounter, apply_split
 from roll_vec.adapters.verl_agent import (
-    build_countdown_envs,
     build_sokoban_envs,
     build_webshop_envs,
 )
@@ -28,7 +25,6 @@ from roll_vec.evaluation import find_split, splits_of
 CLASSES = {
     "Sokoban": (GemSokobanEnv, "test-easy", {"max_steps": 5}),
     "FrozenLake": (GemFrozenLakeEnv, "test-no-slip", {"is_slippery": False}),
-    "Countdown": (GemCountdownEnv, "test", {}),
     "WebShop": (GemWebShopEnv, "test", {"max_steps": 3}),
 }
 
@@ -94,7 +90,6 @@ def test_the_counter_lives_as_long_as_its_environments():
         (GemSokobanEnv, {"num_boxes": 1}, "num_boxes: expected 3, as in the split"),
         (GemSokobanEnv, {"num_levels": 4}, "num_levels: expected 0, as in the split"),
         (GemFrozenLakeEnv, {"size": 8}, "size: expected 4, as in the split 'test'"),
-        (GemCountdownEnv, {"max_steps": 2}, "max_steps: expected 1, as in the split"),
         (GemWebShopEnv, {"limit_goals": 9}, "limit_goals: expected None, as in the"),
         (GemWebShopEnv, {"split": "eval"}, "split: expected 'test', as in the split"),
         (GemWebShopEnv, {"num_products": 9}, "products, the file of a shop"),
@@ -123,30 +118,39 @@ def test_a_shop_in_files_of_the_user_has_splits(tmp_path):
 def test_rounds_are_counted_by_themselves():
     counter = EpisodeCounter(2)
 
-    def take(place, *seeds):
+    def begin(place, *seeds):
         numbers = []
         for seed in seeds:
-            number, place = counter.take(place, seed)
+            number, place = counter.begin(place, seed)
             numbers.append(number)
         return numbers, place
 
     first, slow, late = (counter.join() for _ in range(3))
-    numbers, first = take(first, 5, 5, None, 7)
+    numbers, first = begin(first, 5, 5, None, 7)
     assert numbers == [0, 0, 1, None]
-    numbers, slow = take(slow, 5)
+    numbers, slow = begin(slow, 5)
     assert numbers == [0]
-    assert counter.join() == late  # one environment still plays
-    assert take(first, 7, 5)[0] == [0, 1]
-    assert take(slow, None)[0] == take(late, None)[0] == [None]
+    assert begin(first, 7, 5)[0] == [0, 1]
+    assert begin(slow, None)[0] == begin(late, None)[0] == [None]
     # As ROLL's pipeline, also after a validation that was stopped.
     counter.reset()
-    assert take(first, 9)[0] == take(slow, 9)[0] == take(late, 9)[0] == [0]
+    assert begin(first, 9)[0] == begin(slow, 9)[0] == begin(late, 9)[0] == [0]
 
 
 def test_an_environment_made_after_a_validation_plays_the_next_one():
     for _ in range(3):  # `env` of the last time exists until the new one is made
         env = GemSokobanEnv(evaluation_split="test-1-box")
         assert len(validate(env, 0)) == 1000
+
+
+def test_forks_play_on_and_leave_later_environments_their_round():
+    keywords = {"evaluation_split": "test-1-box", "max_steps": 3}
+    env = GemSokobanEnv(**keywords)
+    first = env.reset(seed=None)
+    envs = [env, *env.fork(2)]
+    assert sum(len(validate(one, 10**6 * i)) for i, one in enumerate(envs)) == 999
+    later = GemSokobanEnv(**keywords)
+    assert later.reset(seed=None) == first
 
 
 class Handle:
@@ -232,43 +236,12 @@ def test_verl_agents_resets_walk_through_a_split():
         single._begin([seed])
         assert single._observe() == [text]
     assert texts[2][2 * 200 :] == texts[0][: 2 * 200]
-    tasks = build_countdown_envs(0, 1000, evaluation_split="test")
-    assert len(set(tasks.reset()[0])) > 990
-    for each in (envs, single, tasks):
+    for each in (envs, single):
         each.close()
     with pytest.raises(InvalidOptionError, match="num_boxes: expected 3, as in"):
         build_sokoban_envs(
             mode="state", env_kwargs={"num_boxes": 2}, evaluation_split="test"
         )
-
-
-RAGENS = {
-    "sokoban": ("roll_vec/Sokoban-v0", "test-1-box", {"num_boxes": 1}),
-    "frozen_lake": ("roll_vec/RandomFrozenLake-v0", "test", {"p": 0.8}),
-    "countdown": ("roll_vec/Countdown-v0", "test", {"train_path": None}),
-}
-
-
-@pytest.mark.parametrize("name", RAGENS)
-def test_a_seed_of_ragens_configuration_is_a_split(name):
-    id, split_name, keywords = RAGENS[name]
-    split, tag = find_split(id, split_name), SimpleNamespace(env_type=name)
-    tag.max_actions_per_traj, tag.env_config = 5, keywords
-    val = SimpleNamespace(env_groups=len(split), group_size=1)
-    val.env_configs = SimpleNamespace(tags=["Game"], n_groups=[len(split)])
-    config = SimpleNamespace(
-        seed={"val": split.seeds[0]},
-        es_manager=SimpleNamespace(val=val),
-        custom_envs={"Game": tag},
-    )
-    manager = EnvStateManager(config, "val")
-    texts = {} if name == "countdown" else {"obs_mode": "text"}
-    envs = split.make_vec(len(split), **texts)
-    expected = list(envs.reset(seed=list(split.seeds))[0])
-    for _ in range(2):
-        rollouts = manager.reset()
-        assert [one["history"][0]["state"] for one in rollouts] == expected
-    manager.close()
 
 
 @pytest.mark.parametrize("name", ["test", "eval"])

@@ -9,15 +9,10 @@ import contextlib
 import gc
 import importlib
 import io
-import json
-import pickle
-import random
 import sys
-import threading
 import types
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -25,22 +20,17 @@ import pytest
 from gymnasium.spaces import Discrete
 from gymnasium.vector import SyncVectorEnv
 
-from roll_vec.adapters import gem, ragen, reasoning_gym
-from roll_vec.adapters.own_generators import OwnGenerators, isolate
 from roll_vec.adapters.roll import GemSokobanEnv, GemWebShopEnv, register_gem_envs
 from roll_vec.adapters.roll.gem_env import GEM_IDS
 from roll_vec.adapters.verl_agent import build_webshop_envs
-from roll_vec.cli import main
 from roll_vec.errors import (
     EnvironmentFaultError,
     EnvironmentFaultWarning,
-    InvalidOptionError,
     MissingExtraError,
     ResetNeededError,
     SessionsFullError,
 )
-from tests.adapters.stand_ins import make_manager, read_json
-from tests.envs.webshop.shops import write as write_shop
+from tests.adapters.stand_ins import read_json
 
 LAKE = "roll_vec/RandomFrozenLake-v0"
 KEYWORDS = {"max_episode_steps": 5, "is_slippery": False, "seed_info": True}
@@ -129,38 +119,6 @@ def test_sb3_masks_are_those_of_the_present_states(sb3):
         np.testing.assert_array_equal(one, masks[2])
         envs.step(np.argmax(masks, 1))
     assert not sb3.make_vec_env(LAKE, 2).has_attr("action_masks")
-
-
-# ----------------------------------------------------------- GEM and reasoning-gym
-
-
-def test_an_episode_is_gems(stand_ins):
-    episode = read_json("gem")
-    envs = gem.make_vec("game:Number-v0", 2, autoreset_mode="Disabled")
-    observations, infos = envs.reset(seed=[5, 6])
-    assert observations[0] == episode["reset"][0]
-    assert infos["suffix"][0] == episode["reset"][1]["suffix"]
-    for text, (observation, reward, terminated, truncated, info) in episode["steps"]:
-        result = envs.step([text, "\\boxed{0}"])
-        assert (result[0][0], result[1][0]) == (observation, reward)
-        assert (result[2][0], result[3][0]) == (terminated, truncated)
-        assert result[4]["suffix"][0] == info["suffix"]
-    assert envs.successes.tolist() == [True, False]
-
-
-def test_entries_and_scores_are_those_of_reasoning_gym(stand_ins):
-    data = read_json("reasoning_gym")
-    envs = reasoning_gym.make_vec("matrix", 3, autoreset_mode="Disabled")
-    for column in zip(*data["scores"], strict=True):
-        observations, infos = envs.reset(seed=0)
-        assert list(observations) == [entry["question"] for entry in data["entries"]]
-        assert infos["entry"].tolist() == [0, 1, 2]
-        answers, scores = zip(*column, strict=True)
-        _, rewards, terminations, truncations, infos = envs.step(answers)
-        assert rewards.tolist() == list(scores)
-        assert terminations.all()
-        assert not truncations.any()
-        assert infos["success"].tolist() == [score == 1 for score in scores]
 
 
 # --------------------------------------------------------------------------- OpenEnv
@@ -271,140 +229,7 @@ def test_without_openenv_the_error_names_the_extra(stand_ins, monkeypatch):
         importlib.import_module("roll_vec.adapters.openenv")
 
 
-def test_without_mcp_the_error_names_the_extra(monkeypatch, capsys):
-    monkeypatch.delitem(sys.modules, "roll_vec.adapters.mcp", raising=False)
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(MissingExtraError, match=r"needs mcp>=2: .*\[mcp\]"):
-        importlib.import_module("roll_vec.adapters.mcp")
-    assert main(["serve-mcp", LAKE]) == 2
-    assert "roll-vec serve-mcp needs mcp: " in capsys.readouterr().err
-
-
-# ---------------------------------------------------------------------------- RAGEN
-
-# By tag of RAGEN's config/envs.yaml, `env_type` and what `env_config` has.
-LETTERS = dict(enumerate("W.GCBA@"))
-RAGEN_TAGS = {
-    "SimpleSokoban": ("sokoban", {"dim_x": 6, "dim_y": 6, "num_boxes": 1}),
-    "LargerSokoban": ("sokoban", {"dim_x": 8, "dim_y": 8, "search_depth": 10}),
-    "SokobanDifferentGridVocab": ("sokoban", {"grid_lookup": LETTERS}),
-    "CoordSokoban": ("sokoban", {"observation_format": "grid_coord"}),
-    "FrozenLake": ("frozen_lake", {"success_rate": 0.8}),
-    "CoordFrozenLake": ("frozen_lake", {"observation_format": "grid_coord"}),
-    "Countdown": ("countdown", {"train_path": None}),
-    "WebShop": ("webshop", {"dataset": "small"}),
-    "WebShopFull": ("webshop", {"dataset": "full"}),
-}
-
-
-@pytest.fixture
-def webshop_minimal(tmp_path, monkeypatch):
-    """Put the files of RAGEN's shop where its setup does; nothing can be imported."""
-    folder = tmp_path / "webshop_minimal"
-    folder.mkdir()
-    (folder / "__init__.py").write_text("raise RuntimeError('it was imported')")
-    (folder / "data").mkdir()
-    for dataset, ending in (("small", "_1000.json"), ("full", ".json")):
-        (folder / "data" / dataset).mkdir()
-        for keyword, path in write_shop(tmp_path).items():
-            name = {"products": "items_shuffle", "attributes": "items_ins_v2"}
-            if keyword in name:
-                target = folder / "data" / dataset / f"{name[keyword]}{ending}"
-                target.write_bytes(Path(path).read_bytes())
-    monkeypatch.syspath_prepend(tmp_path)
-    return folder / "data"
-
-
-@pytest.mark.parametrize("tag", RAGEN_TAGS)
-def test_tags_of_ragen_that_are_here(tag, webshop_minimal):
-    env_type, keywords = RAGEN_TAGS[tag]
-    config = ragen.REGISTERED_ENV_CONFIGS[env_type](**keywords)
-    env = ragen.REGISTERED_ENVS[env_type](config)
-    mode, session = "train", {}
-    if env_type == "webshop":
-        session = {"session": 0}  # this shop has too few goals for RAGEN's modes
-        assert config.file_path.is_relative_to(webshop_minimal / keywords["dataset"])
-    assert isinstance(env.reset(seed=1, mode=mode, **session), str)
-    env.close()
-
-
-def test_a_file_of_products_takes_the_place_of_ragens(webshop_minimal):
-    path = webshop_minimal / "full" / "items_shuffle.json"
-    config = ragen.WebShopEnvConfig(dataset="small", file_path=path)
-    assert config.file_path == path
-
-
-@pytest.mark.parametrize("env_type", ["bandit", "game_2048", None, ["sokoban"]])
-def test_other_environments_of_ragen_are_an_error_that_names_the_page(env_type):
-    error = r"env_type: expected one of 'sokoban', .*; see docs/frameworks/ragen.md"
-    tag = {"env_type": env_type, "max_actions_per_traj": 1, "env_config": {}}
-    with pytest.raises(InvalidOptionError, match=rf"^custom_envs.LakeTag.{error}"):
-        make_manager(tags={"LakeTag": tag})
-    if isinstance(env_type, str):
-        for table in (ragen.REGISTERED_ENVS, ragen.REGISTERED_ENV_CONFIGS):
-            with pytest.raises(InvalidOptionError, match=f"^{error}"):
-                table[env_type]
-
-
-# -------------------------------------- generators of one environment of a package
-
-
-@pytest.fixture
-def foreign(monkeypatch):
-    """Return a module of another package, isolated."""
-    module = types.ModuleType("foreign_games.dice")
-    module.random, module.np = random, np
-    monkeypatch.setitem(sys.modules, "foreign_games.dice", module)
-    isolate("foreign_games")
-    return module
-
-
-def draw(module):
-    return module.random.random(), module.np.random.randint(1 << 30)
-
-
-def test_draws_are_those_of_a_global_seed(foreign):
-    one, other = OwnGenerators(7), OwnGenerators(8)
-    random.seed(7)
-    np.random.seed(7)
-    expected = [(random.random(), np.random.randint(1 << 30)) for _ in range(3)]
-    state = random.getstate()
-    actual = []
-    for _ in range(3):
-        with one.active():
-            actual.append(draw(foreign))
-            with other.active():
-                draw(foreign)
-        one = pickle.loads(pickle.dumps(one))
-    assert actual == expected
-    assert np.array_equal(foreign.np.zeros(2), [0, 0])
-    assert isinstance(foreign.random.Random(1), random.Random)
-    # Seeds of the package seed the own generator; outside it is the global one.
-    with one.active():
-        foreign.random.seed(7)
-        foreign.np.random.seed(7)
-        assert draw(foreign) == expected[0]
-    assert random.getstate() == state
-    random.seed(7)
-    np.random.seed(7)
-    assert draw(foreign) == expected[0]
-
-
-def test_threads_do_not_meet(foreign):
-    barrier = threading.Barrier(2)
-
-    def play(seed):
-        with OwnGenerators(seed).active():
-            barrier.wait()
-            return [draw(foreign) for _ in range(200)]
-
-    with ThreadPoolExecutor(2) as threads:
-        _, results = threads.map(play, (1, 2))
-    with OwnGenerators(2).active():
-        assert results == [draw(foreign) for _ in range(200)]
-
-
-# --------------------------------------------------------- ROLL, RAGEN, verl-agent, TRL
+# ---------------------------------------------------------------- ROLL, verl-agent, TRL
 
 ROOM = {"dim_room": (6, 6), "num_boxes": 1, "max_steps": 4}
 
@@ -511,21 +336,3 @@ def test_the_names_are_registered_once(monkeypatch):
     for entry_point in GEM_IDS.values():
         module, name = entry_point.split(":")
         assert callable(getattr(importlib.import_module(module), name))
-
-
-def test_ragens_manager_repeats_a_rollout():
-    record, manager = read_json("ragen")["manager"], make_manager()
-    outputs = manager.reset()
-    for step in record["steps"]:
-        outputs = manager.step(step["inputs"])
-        assert [rollout["env_id"] for rollout in outputs] == step["env_ids"]
-    rollouts = json.loads(json.dumps(manager.get_rollout_states()))
-    assert rollouts == record["rollouts"]
-    for rollout, expected in zip(rollouts, record["rollouts"], strict=True):
-        rewards = [turn.get("reward") for turn in rollout["history"]]
-        assert repr(rewards) == repr([t.get("reward") for t in expected["history"]])
-    successes = [r["metrics"][f"{r['tag']}/success"] for r in record["rollouts"]]
-    assert sum(successes) == 1
-    for rollout in manager.reset():
-        assert "metrics" not in rollout
-        assert len(rollout["history"]) == 1

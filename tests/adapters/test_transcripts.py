@@ -1,6 +1,6 @@
 """Transcripts: of ours in ``data/*.txt``, of other frameworks in ``data/*.json``.
 
-Programs in tests/frameworks have recorded the latter beside the frameworks themselves.
+The latter are recorded: each file names the version of the framework.
 """
 
 import hashlib
@@ -12,7 +12,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.adapters import ragen
 from roll_vec.adapters.roll import (
     GemFrozenLakeEnv,
     GemSokobanEnv,
@@ -44,7 +43,7 @@ CHAT_CLASSES = {
     "sokoban_native_env": GemSokobanNativeEnv,
     "sokoban_tool_call": GemSokobanToolCallEnv,
 }
-ROLL, RAGEN, VERL_AGENT, TRL = map(read_json, ("roll", "ragen", "verl_agent", "trl"))
+ROLL, VERL_AGENT, TRL = map(read_json, ("roll", "verl_agent", "trl"))
 
 
 @pytest.mark.parametrize("lines", SECTIONS.values(), ids=SECTIONS)
@@ -109,32 +108,6 @@ def test_rolls_classes_with_messages(name):
     assert kinds == {(True, True), (True, False), (False, False)}
 
 
-RAGENS = [*RAGEN["classes"], *RAGEN["countdown"]["episodes"]]
-
-
-@pytest.mark.parametrize("number", range(len(RAGENS)))
-def test_ragens_classes(number, tmp_path):
-    record = RAGENS[number]
-    keywords = record["keywords"]
-    if "train_path" in keywords:
-        path = tmp_path / "tasks.jsonl"
-        path.write_text("\n".join(map(json.dumps, RAGEN["countdown"]["rows"])), "utf-8")
-        keywords = {**keywords, "train_path": str(path)}
-    config = ragen.REGISTERED_ENV_CONFIGS[record["env_type"]](**keywords)
-    env = ragen.REGISTERED_ENVS[record["env_type"]](config)
-    texts, results = [env.reset(seed=record["seed"])], []
-    for action in record["actions"]:
-        text, *result = env.step(action)
-        texts.append(text)
-        results.append(result)
-    assert env.render() == texts[-1]
-    assert texts == record["texts"]
-    # The types count: RAGEN's prompts show a reward of 0 or of 0.0.
-    assert json.dumps(results) == json.dumps(record["results"])
-    if "train_path" not in keywords:
-        assert env.get_all_actions() == [1, 2, 3, 4]
-
-
 @pytest.mark.parametrize("name", ["sokoban", "webshop"])
 def test_verl_agents_environments(name):
     record = VERL_AGENT[name]
@@ -159,7 +132,7 @@ def test_verl_agents_environments(name):
     envs.close()
 
 
-# Those of tests/frameworks/trl/record.py.
+# Those of the file.
 TRL_TASKS = {
     "Sokoban": ({"num_boxes": 1, "max_episode_steps": 4}, {"move"}),
     "RandomFrozenLake": ({"max_episode_steps": 4}, {"move"}),

@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 import roll_vec
-from roll_vec.adapters import ragen, trl
+from roll_vec.adapters import trl
 from roll_vec.adapters.roll import *
 from roll_vec.adapters.verl_agent import *
 from tests.transcripts import show

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-import roll_vec
+from roll_vec.adapters import roll
 from roll_vec.errors import ActionStartWarning
 from tests.conftest import JIT_OFF
 from tests.contract.cases import MODES, assert_same
@@ -159,7 +159,7 @@ def test_who_gave_the_keyword_or_plays_another_interface_is_not_warned(env_id):
         single.step(0)
     env = make_batch(env_id, action_mode="text")
     assert not env.step(["jump"] * NUM_ENVS)[4]["action_is_valid"].any()
-    rolls = roll_vec.SokobanEnv() if env_id == SOKOBAN else roll_vec.FrozenLakeEnv()
+    rolls = roll.SokobanEnv() if env_id == SOKOBAN else roll.FrozenLakeEnv()
     rolls.reset(seed=0)
     assert not rolls.step(0)[4]["action_is_valid"]
 

@@ -12,7 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-import roll_vec
+from roll_vec.adapters import roll
 from roll_vec.seeding import retry_seed
 from tests.conftest import JIT_OFF
 from tests.oracles import golden_path, load_golden
@@ -204,8 +204,8 @@ def test_random_frozen_lake(golden, tag):
 def test_classes_of_roll_play_the_same():
     tag = "d6x6_b1_s10"
     fields = tables("sokoban", False)[tag]
-    config = roll_vec.SokobanEnvConfig(max_steps=MAX_STEPS, **sokoban_config(tag))
-    env, row = roll_vec.SokobanEnv(config), np.flatnonzero(fields["code"] == 0)[0]
+    config = roll.SokobanEnvConfig(max_steps=MAX_STEPS, **sokoban_config(tag))
+    env, row = roll.SokobanEnv(config), np.flatnonzero(fields["code"] == 0)[0]
     env.reset(seed=int(fields["seeds"][row]))
     np.testing.assert_array_equal(env.room_fixed, fields["fixed"][row])
     np.testing.assert_array_equal(env.room_state, fields["state"][row])
@@ -214,8 +214,8 @@ def test_classes_of_roll_play_the_same():
         assert reward == fields["reward"][row, t]
     np.testing.assert_array_equal(env.room_state, fields["final"][row])
     fields = tables("frozen_lake", False)[LAKE_TAGS[0]]
-    config = roll_vec.FrozenLakeEnvConfig(**lake_config(LAKE_TAGS[0]))
-    lake = roll_vec.FrozenLakeEnv(config)
+    config = roll.FrozenLakeEnvConfig(**lake_config(LAKE_TAGS[0]))
+    lake = roll.FrozenLakeEnv(config)
     lake.reset(seed=int(fields["seeds"][0]))
     np.testing.assert_array_equal(lake.desc, fields["map"][0])
     for t in range(fields["length"][0]):

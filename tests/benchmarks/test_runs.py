@@ -16,7 +16,7 @@ from benchmarks.comparisons import Case
 from benchmarks.peers import PEERS, pufferlib
 from benchmarks.processes import ROOT
 from benchmarks.result import read_result
-from roll_vec.envs.sokoban.level_files import load_levels
+from roll_vec.envs.sokoban import load_levels
 from tests.conftest import JIT_OFF
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="contenders use fork")

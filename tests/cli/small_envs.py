@@ -1,12 +1,29 @@
-"""Two environments in plain Python: a process that plays one of them starts quickly."""
+"""Two environments in plain Python, and policies with one action.
 
+A process that plays one of them starts quickly.
+"""
+
+from functools import partial
 from typing import ClassVar
 
 import gymnasium
+import numpy as np
 from gymnasium.spaces import Discrete, Text
 
 MODULE = "tests.cli.small_envs"
 LINE, SUM = f"{MODULE}:small/Line-v0", f"{MODULE}:small/Sum-v0"
+
+
+def _act(action, observations):
+    actions = [action] * len(observations)
+    return actions if isinstance(action, str) else np.array(actions)
+
+
+zeros, twos, nines = partial(_act, 0), partial(_act, 2), partial(_act, 9)
+raises, exits = partial(_act, "raise"), partial(_act, "exit")
+silent = partial(_act, "silent")
+ZEROS, TWOS, NINES = f"{MODULE}:zeros", f"{MODULE}:twos", f"{MODULE}:nines"
+RAISES, EXITS, SILENT = f"{MODULE}:raises", f"{MODULE}:exits", f"{MODULE}:silent"
 
 
 class Line(gymnasium.Env):

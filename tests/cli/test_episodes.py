@@ -89,7 +89,7 @@ def test_episodes_are_those_of_each_environment_alone(
     size = ("--num-envs", num_envs, "--steps", steps, "--seed", seed)
     flags = ("--autoreset", mode, "--policy", policy, "--out", "run.npz")
     options = [f"-o{key}={value}" for key, value in keywords.items()]
-    outcome = works("rollout", name, *size, *flags, *options, "--no-image")
+    outcome = works("rollout", name, *size, *flags, *options)
     saved = load()
     if "Echo" in env_id:
         actions = np.random.default_rng(0).integers(10, size=(steps, num_envs))
@@ -112,7 +112,7 @@ def actions_of(run):
 
     def actions_of(env_id, num_envs, *arguments, steps=5):
         size = ("--num-envs", num_envs, "--steps", steps, "--out", "run.npz")
-        outcome = run("rollout", env_id, *size, "--no-image", *arguments)
+        outcome = run("rollout", env_id, *size, *arguments)
         assert outcome.code == 0, outcome.err
         return load()["actions"]
 
@@ -150,8 +150,6 @@ def test_policies_act_in_any_space(run, tmp_path):
     for env_id in ("Pendulum-v1", COUNTDOWN):
         first = draw(env_id, "--seed", 5)
         assert first == draw(env_id, "--seed", 5) != draw(env_id, "--seed", 6)
-    for constant, text in (("[0.5]", "[0.5]"), ("(1,)", "[1.]")):
-        assert draw("Pendulum-v1", "--policy", f"constant:{constant}") == [text]
 
 
 def test_a_callable_of_the_user_gets_observations_and_gives_actions(
@@ -177,7 +175,7 @@ def test_a_callable_of_the_user_gets_observations_and_gives_actions(
     )
 
 
-ORACLE = ("--num-envs", 8, "--steps", 30, "--no-image", "--policy", "oracle")
+ORACLE = ("--num-envs", 8, "--steps", 30, "--policy", "oracle")
 DRY = ("-o", "is_slippery=False")
 TAGS = ("-o", "action_pattern=<think>(.*?)</think><answer>(.*?)</answer>")
 TEXTS = ("-o", "action_mode=text", "-o", "obs_mode=text")
@@ -232,7 +230,7 @@ def test_the_oracle_of_an_environment_of_the_user_is_found(run, user_module):
 @pytest.mark.usefixtures("forgets_ids")
 def test_the_oracle_of_array_environments_is_the_method_solve(run):
     roll_vec.register("mine/Corridor-v0", Corridor)
-    flags = ("--num-envs", 3, "--steps", 12, "--no-image", "--policy", "oracle")
+    flags = ("--num-envs", 3, "--steps", 12, "--policy", "oracle")
     outcome = run("rollout", "mine/Corridor-v0", *flags)
     # An episode takes two steps, and one that begins the next.
     assert (outcome.table["episodes"], outcome.table["success rate"]) == (
@@ -242,7 +240,7 @@ def test_the_oracle_of_array_environments_is_the_method_solve(run):
 
 
 def test_the_oracle_solves_again_where_it_is_not_certain_what_actions_do(run):
-    size = ("--num-envs", 20, "--steps", 60, "--no-image", "--policy", "oracle")
+    size = ("--num-envs", 20, "--steps", 60, "--policy", "oracle")
     rain = ("-o", "is_rainy=True", "-o", "fickle_passenger=True")
     outcome = run("rollout", "roll_vec/Taxi-v4", *size, *rain)
     assert int(outcome.table["episodes"]) >= 30

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from tests.cli.small_envs import EXITS, TWOS
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
@@ -17,20 +18,19 @@ ECHO = "user_envs:mine/Echo-v0"
 ROOMS = ("rollout", SOKOBAN, "--num-envs", 4, "--steps", 120)
 
 
-def test_a_rollout_saves_a_picture_and_is_quiet_on_demand(works, tmp_path):
-    outcome = works(*ROOMS, "--seed", 3, "--boards", 1024)
+def test_files_are_written_and_nothing_is_said_on_demand_alone(works, tmp_path):
+    outcome = works(*ROOMS, "--seed", 3)
     assert re.fullmatch(r"[\d,]+", outcome.table["steps/s"])
-    assert "boards at the end: rollout.png" in outcome.out.splitlines()
-    assert [path.name for path in tmp_path.iterdir()] == ["rollout.png"]
-    # A picture is written by default alone.
+    assert not list(tmp_path.iterdir())
+    outcome = works(*ROOMS, "--boards", 1024, "--out", "a.png", "--out", "run.npz")
+    assert "boards at the end: a.png" in outcome.out.splitlines()
+    assert {path.name for path in tmp_path.iterdir()} == {"run.npz", "a.png"}
     assert works(*ROOMS, "--quiet", "--out", "run.npz").out == ""
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"run.npz", "rollout.png"}
 
 
 def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path):
     table = run(
-        *(*ROOMS, "--autoreset", "disabled", "--no-image", "--threads", 2),
+        *(*ROOMS, "--autoreset", "disabled", "--threads", 2),
         *("-o", "dim_room=(7, 7)", "-o", "num_boxes=2", "--out", "e.npz"),
     ).table
     with np.load(tmp_path / "e.npz", allow_pickle=False) as file:
@@ -68,7 +68,7 @@ def test_a_file_that_cannot_be_written_after_all_is_an_error(fails, monkeypatch)
 
 def test_a_picture_shows_the_boards_at_the_end(run, tmp_path):
     image = pytest.importorskip("PIL.Image")
-    arguments = ("--steps", 7, "--num-envs", 6, "--policy", "constant:2")
+    arguments = ("--steps", 7, "--num-envs", 6, "--policy", TWOS)
     # A board is as large as the keywords ask for.
     scale = ("-o", "render_scale=2", "--boards", 4)
     outcome = run("rollout", SOKOBAN, *arguments, *scale, "--out", "b.PNG")
@@ -92,15 +92,14 @@ def test_a_picture_shows_the_boards_at_the_end(run, tmp_path):
 
 def test_foreign_boards_are_drawn_by_their_own_renderer(run, tmp_path, monkeypatch):
     pytest.importorskip("pygame")
-    few = run("rollout", "CartPole-v1", "--num-envs", 2, "--steps", 2)
-    assert "boards at the end: rollout.png" in few.out
+    few = ("rollout", "CartPole-v1", "--num-envs", 2, "--steps", 2, "--out", "a.png")
+    assert "boards at the end: a.png" in run(*few).out
     many = ("rollout", "CartPole-v1", "--num-envs", 65, "--steps", 2, "--boards", 2)
     outcome = run(*many, "--out", "boards.jpg")
     assert "no picture: the environment can only render all of its 65" in outcome.out
-    assert {path.name for path in tmp_path.iterdir()} == {"rollout.png"}
+    assert {path.name for path in tmp_path.iterdir()} == {"a.png"}
     monkeypatch.setitem(sys.modules, "pygame", None)
-    few = run("rollout", "CartPole-v1", "--num-envs", 2, "--steps", 2)
-    assert "no picture: rendering failed: pygame is not installed" in few.out
+    assert "no picture: rendering failed: pygame is not installed" in run(*few).out
 
 
 class Plain(gymnasium.Env):
@@ -155,7 +154,7 @@ def test_an_environment_without_frames_or_a_mode_says_so(run, fails, register):
         ({"vector_entry_point": Pair}, "the environment renders nothing"),
     ):
         register("Odd-v0", **entry_points)
-        outcome = run(*ODD, "--autoreset", "same_step")
+        outcome = run(*ODD, "--autoreset", "same_step", "--out", "a.png")
         assert outcome.code == 0
         assert "no picture: the environment" in outcome.out
         assert reason in outcome.out
@@ -183,7 +182,7 @@ def test_success_is_what_the_environment_says(
     for name, value in attributes.items():
         monkeypatch.setattr(Pair, name, value, raising=False)
     register("Odd-v0", vector_entry_point=Pair)
-    flags = ("--autoreset", "same_step", "--no-image", "--out", "e.npz")
+    flags = ("--autoreset", "same_step", "--out", "e.npz")
     assert run(*ODD, *flags).table["success rate"] == rate
     assert np.load("e.npz")["success"].tolist() == success * 2
 
@@ -207,8 +206,8 @@ def test_a_fault_ends_an_episode_of_unknown_success(run, user_module, policy_of)
 def test_dead_workers_are_counted(run, user_module):
     options = ("-o", "workers=2", "-o", "executor=process")
     arguments = ("rollout", ECHO, "--num-envs", 2, "--steps", 1, *options)
-    table = run(*arguments, "--policy", "constant:exit").table
-    assert table["faults"] == "2 by dead workers"
+    table = run(*arguments, "--policy", EXITS).table
+    assert table["faults"] == "worker_death 2"
     assert "exit code 3" in table["first fault"]
 
 

@@ -6,6 +6,7 @@ from base64 import b64decode
 import pytest
 
 from tests.cli.conftest import changed_run
+from tests.cli.small_envs import RAISES, ZEROS
 from tests.watch.test_recordings import unpack
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
@@ -35,7 +36,7 @@ def save(run):
     """Save a run of eight lakes."""
 
     def save(*arguments):
-        more = ("--num-envs", 8, "--steps", 20, "--no-image", "--out", "run.npz")
+        more = ("--num-envs", 8, "--steps", 20, "--out", "run.npz")
         assert run("rollout", LAKE, *more, "--quiet", *arguments).code == 0
 
     return save
@@ -76,7 +77,7 @@ def test_a_run_is_played_again(watch, save):
 
 
 def test_the_first_difference_is_on_the_page(watch, save):
-    save("-o", "is_slippery=False", "--policy", "constant:0")
+    save("-o", "is_slippery=False", "--policy", ZEROS)
     with changed_run() as (_, arrays):
         arrays["actions"][2, 6] = 2  # now one environment goes right
     code, header = watch("run.npz", "--num-envs", 2)
@@ -90,18 +91,18 @@ def test_the_first_difference_is_on_the_page(watch, save):
 
 
 def test_a_run_that_an_exception_ended(run, watch, user_module):
-    flags = ("--num-envs", 1, "--no-image", "--out", "run.npz", "--quiet")
-    raises = ("--policy", "constant:raise", "-o", "on_error=raise")
-    outcome = run("rollout", "user_envs:mine/Echo-v0", *raises, *flags)
+    flags = ("--num-envs", 1, "--out", "run.npz", "--quiet")
+    raises = ("--policy", RAISES)
+    outcome = run("rollout", "user_envs:mine/BareEcho-v0", *raises, *flags)
     assert "out of [paper]" in outcome.err
     code, header = watch("run.npz")
     assert (code, header["difference"]) == (0, None)
     assert header["texts"][0].startswith("say ")
     # The same of a policy: the page is written, and the command fails.
     size = ("--num-envs", 1, "--steps", 3, "--quiet", "--out", "page.html")
-    outcome = run("watch", "user_envs:mine/Echo-v0", *raises, *size)
+    outcome = run("watch", "user_envs:mine/BareEcho-v0", *raises, *size)
     assert outcome.code == 1
-    assert "error: a step raised an exception: environments [0] failed" in outcome.err
+    assert "error: a step raised an exception: out of [paper]" in outcome.err
 
 
 def test_a_quiet_command_writes_and_opens_the_file(

@@ -4,8 +4,6 @@ import random
 
 import pytest
 
-import roll_vec
-from roll_vec.envs.game_2048 import Game2048
 from roll_vec.envs.python_random import (
     RANDOM_WORDS,
     random_below,
@@ -13,7 +11,6 @@ from roll_vec.envs.python_random import (
     random_shuffle,
     seed_random,
 )
-from roll_vec.errors import InvalidOptionError
 
 
 @pytest.mark.parametrize("seed", [0, 2**32 - 1, 20])
@@ -29,10 +26,3 @@ def test_the_draws_are_those_of_python(seed):
         assert random_float(words) == generator.random()
         # A power of two rejects half of the words, 1 all but the word 0.
         assert random_below(words, 64) == generator.randint(0, 63)
-
-
-def test_a_stream_has_no_seeds_of_episodes():
-    with pytest.raises(InvalidOptionError, match=r"Stream\.begin: expected"):
-        roll_vec.register(
-            "mine/S-v0", type("Stream", (Game2048,), {"seeding": "stream"})
-        )

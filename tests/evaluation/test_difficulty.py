@@ -17,9 +17,9 @@ import pytest
 import roll_vec
 from roll_vec.envs.sokoban.solver import measure_rooms
 from roll_vec.errors import InvalidOptionError, LevelGenerationError, UnknownOptionError
-from roll_vec.evaluation import SPLITS, draw_levels
+from roll_vec.evaluation import draw_levels
 from roll_vec.evaluation.difficulty import search_levels
-from roll_vec.evaluation.splits import TEST_START
+from roll_vec.evaluation.splits import SPLITS, TEST_START
 from roll_vec.seeding import MAX_BAND_ATTEMPTS, band_seed
 from tests.conftest import JIT_OFF
 

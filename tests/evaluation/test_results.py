@@ -17,20 +17,20 @@ import pytest
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError
 from roll_vec.evaluation import (
-    EpisodeRecord,
-    ResultHeader,
-    ResultLog,
     UniformPolicy,
     compare_results,
     evaluate,
     find_split,
+    play_episodes,
+    wilson_interval,
+)
+from roll_vec.evaluation.episodes import EpisodeRecord
+from roll_vec.evaluation.results import ResultHeader, ResultLog, read_results
+from roll_vec.evaluation.statistics import (
     mcnemar_p_value,
     mean_interval,
     paired_mean_interval,
     paired_rate_interval,
-    play_episodes,
-    read_results,
-    wilson_interval,
 )
 from tests.golden import assert_golden
 from tests.interruptions import goes_on_to_the_same_bytes

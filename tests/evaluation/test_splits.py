@@ -14,19 +14,15 @@ import pytest
 import roll_vec
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.errors import InvalidOptionError
-from roll_vec.evaluation import (
-    SPLITS,
-    ResultHeader,
-    evaluate,
-    find_split,
-    play_episodes,
-)
+from roll_vec.evaluation import evaluate, find_split, play_episodes
 from roll_vec.evaluation.difficulty import draw_levels
+from roll_vec.evaluation.results import ResultHeader
 from roll_vec.evaluation.splits import (
     DIGESTS,
     DIGESTS_FILE,
     FREE_KEYWORDS,
     SEEDS_FILE,
+    SPLITS,
     TEST_START,
 )
 from roll_vec.registration import ENVIRONMENTS
@@ -90,7 +86,7 @@ def test_free_keywords_exist():
             *roll_vec.make_vec(id, 1).spec.kwargs,
             *("copy", "num_threads"),
             *("workers", "executor", "context"),
-            *("step_timeout", "reset_timeout", "on_error"),
+            *("step_timeout", "reset_timeout"),
         )
     }
     assert names >= FREE_KEYWORDS

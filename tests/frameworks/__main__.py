@@ -1,16 +1,15 @@
 """Run each framework's page in a virtual environment of its own.
 
-Then, where roll_vec has code for the framework, ``NAME/record.py``: its transcripts
-must be those that tests/adapters reads, and its rows say what else it has compared and
-measured.  ``python -m tests.frameworks`` runs all, with names some.  The results go to
-benchmarks/results/frameworks.json and, from there, to the pages in docs.
+Then, where roll_vec has code for the framework, ``NAME/compare.py``, whose rows say
+what it has compared and measured.  ``python -m tests.frameworks`` runs all, with names
+some.  The results go to benchmarks/results/frameworks.json and, from there, to the
+pages in docs.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -30,7 +29,6 @@ from tests.frameworks.environment import (
     Environment,
     FailureError,
     NotRunError,
-    run_recorder,
 )
 from tests.frameworks.frameworks import FRAMEWORKS
 from tests.frameworks.programs import program_of, text_of
@@ -43,10 +41,8 @@ from tests.frameworks.results import (
     write_results,
 )
 
-DATA = ROOT / "tests" / "adapters" / "data"
 # A change of these is no change of the code.
 GENERATED = ("docs",)
-TRANSCRIPTS = "its transcripts, which tests/adapters reads"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,9 +70,9 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.frameworks",
-        description="Run the program of each framework's page, compare recorded "
-        "transcripts with the real package, and write frameworks.json and the "
-        "tables and figures of the pages.  The other frameworks keep their results.",
+        description="Run the program of each framework's page and its comparisons, "
+        "and write frameworks.json and the tables and figures of the pages.  The other "
+        "frameworks keep their results.",
     )
     add = parser.add_argument
     names = f"these alone: {', '.join(FRAMEWORKS)}"
@@ -96,8 +92,6 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="keep the virtual environments here, and use those that are here",
     )
-    place = f"write the transcripts into {DATA.relative_to(ROOT)}"
-    add("--record", action="store_true", help=place)
     return parser
 
 
@@ -117,7 +111,7 @@ def run_all(
         title, start = f"[{number}/{len(names)}] {name}", time.monotonic()
         sys.stderr.write(f"{title}\n")
         environment = Environment(FRAMEWORKS[name], folder / name, args.checkouts)
-        result = run(name, environment, wheel, facts, args.record)
+        result = run(name, environment, wheel, facts)
         if result["status"] == "failed":
             failures.append(name)
         # Another run may have written meanwhile.
@@ -149,11 +143,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def run(
-    name: str,
-    environment: Environment,
-    wheel: Path,
-    facts: dict[str, Any],
-    writes_transcripts: bool,
+    name: str, environment: Environment, wheel: Path, facts: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the result of a framework: with the facts and rows, if it could be run."""
     text = text_of(name)
@@ -168,7 +158,8 @@ def run(
         reason = [*lines, *(line for line in lines if "ERROR" in line)][-1]
         return {"status": "failed", "reason": f"no installation: {reason}"}
     result: dict[str, Any] = {"status": "passed", "reason": "", **facts}
-    result["python"] = environment.python_version()
+    version = "import platform; print(platform.python_version())"
+    result["python"] = environment.output("-c", version)
     result |= {"versions": environment.versions(), "rows": rows}
     try:
         # Python imports from the program's folder first.
@@ -178,36 +169,14 @@ def run(
         environment.run([environment.python, file])
         changed = lines_changed(text)
         rows.append({"what": PROGRAM, "result": "runs", "lines_changed": changed})
-        recorder = HERE / name / "record.py"
-        if recorder.is_file():
-            transcripts, measured = run_recorder(environment, recorder)
-            compare_transcripts(transcripts, writes_transcripts)
-            if transcripts:
-                rows.append({"what": TRANSCRIPTS, "result": "equal"})
-            rows += measured
+        comparisons = HERE / name / "compare.py"
+        if comparisons.is_file():
+            rows += environment.compare(comparisons)
     except (FailureError, ValueError) as error:
         sys.stdout.write(f"{error}\n")
         reason = str(error).splitlines()[-1] if str(error) else "no output"
         result |= {"status": "failed", "reason": reason}
     return result
-
-
-def compare_transcripts(
-    files: Sequence[Path], writes: bool = False, folder: Path = DATA
-) -> None:
-    """Compare recorded files with those of the same names in a folder, or write those.
-
-    A ValueError says that a framework no longer plays as it did.
-    """
-    for file in files:
-        text, known = file.read_text("utf-8"), folder / file.name
-        if writes:
-            known.write_text(text, "utf-8")
-        elif not known.is_file() or json.loads(text) != json.loads(
-            known.read_text("utf-8")
-        ):
-            message = f"another transcript than {known.name}; --record replaces it"
-            raise ValueError(message)
 
 
 if __name__ == "__main__":

@@ -96,6 +96,14 @@ class Environment:
         for folder, submodule in checkout.submodules:
             self._check_out(submodule, target / folder)
 
+    def compare(self, program: Path) -> list[dict[str, Any]]:
+        """Return the rows that a program of comparisons writes."""
+        rows = self.folder / "rows.json"
+        rows.unlink(missing_ok=True)
+        self.run([self.python, program, rows])
+        content: list[dict[str, Any]] = json.loads(rows.read_text("utf-8"))
+        return content
+
     def run(self, command: Sequence[str | Path]) -> None:
         """Run a program; its output goes to a log.
 
@@ -143,7 +151,7 @@ class Environment:
 
     def versions(self) -> dict[str, str]:
         """Return the versions of Python's packages and of the checkout."""
-        output = self._output("-m", "pip", "list", "--format=json")
+        output = self.output("-m", "pip", "list", "--format=json")
         installed = {_canonical(p["name"]): p["version"] for p in json.loads(output)}
         names = [re.split(r"[^\w.-]", p)[0] for p in self.framework.packages]
         versions = {
@@ -156,29 +164,11 @@ class Environment:
             versions = first | versions
         return versions
 
-    def python_version(self) -> str:
-        """Return the version of the interpreter."""
-        return self._output("-c", "import platform; print(platform.python_version())")
-
-    def _output(self, *arguments: str) -> str:
+    def output(self, *arguments: str) -> str:
+        """Return what the interpreter prints."""
         return subprocess.run(
             [self.python, *arguments], capture_output=True, text=True, check=True
         ).stdout.strip()
-
-
-def run_recorder(environment: Environment, recorder: Path) -> tuple[list[Path], Any]:
-    """Return the transcripts and the rows that a recorder writes.
-
-    See `Environment.run` for errors.
-    """
-    folder = environment.folder / "transcripts"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    environment.run([environment.python, recorder, folder])
-    rows = folder / "rows.json"
-    has_rows = rows.is_file()
-    transcripts = sorted(set(folder.iterdir()) - {rows})
-    return transcripts, json.loads(rows.read_text("utf-8")) if has_rows else []
 
 
 def _succeeds(command: Sequence[str]) -> bool:

@@ -81,15 +81,6 @@ FRAMEWORKS = {
         ),
         "webshop",
     ),
-    # scripts/setup_ragen.sh pins numpy; newer datasets and pandas need numpy 2.
-    "ragen": Framework(
-        "RAGEN",
-        f"numpy==1.26.4 {_GYM_SOKOBAN} datasets<4 pyarrow<22 pandas<3 hydra-core "
-        "omegaconf matplotlib pillow",
-        _NUMPY_1_PYTHONS,
-        Checkout("mll-lab-nu/RAGEN", "20daedc47558e000f7de912b060646bf2e8026bd"),
-        "webshop,parquet",
-    ),
     "vagen": Framework(
         "VAGEN",
         f"numpy<2 pillow {_GYM_SOKOBAN}",
@@ -110,7 +101,6 @@ FRAMEWORKS = {
     ),
     "openenv": Framework("OpenEnv", "openenv==0.10.*"),
     "gem": Framework("GEM", "gem-llm==0.1.*"),
-    "reasoning_gym": Framework("reasoning-gym", "reasoning-gym==0.1.25"),
     "sb3": Framework(
         "Stable-Baselines3", "stable-baselines3==2.9.* sb3-contrib==2.9.* torch"
     ),
@@ -128,7 +118,6 @@ FRAMEWORKS = {
     ),
     "ldp": Framework("ldp", "ldp[scg]"),
     "gymnasium": Framework("Gymnasium", "gymnasium==1.4.*"),
-    "mcp": Framework("MCP", "mcp==2.*"),
     # Of its packages those that flows need, without a trainer.
     "rllm": Framework(
         "rLLM",

@@ -5,7 +5,12 @@ import re
 import pytest
 
 from tests.frameworks import __main__ as command
-from tests.frameworks.environment import Environment, FailureError, NotRunError
+from tests.frameworks.environment import (
+    HERE,
+    Environment,
+    FailureError,
+    NotRunError,
+)
 from tests.frameworks.frameworks import FRAMEWORKS, Checkout, Framework
 from tests.frameworks.programs import (
     OTHERS,
@@ -42,10 +47,8 @@ def test_page_has_a_change_an_installation_and_a_program(name):
         assert sum(line != "" for line in recipe.splitlines()) <= 50
 
 
-def test_every_page_every_recorder_and_every_transcript_is_of_a_framework():
-    recorders = {path.parent.name for path in command.HERE.glob("*/record.py")}
-    assert {path.stem for path in command.DATA.glob("*.json")} <= recorders
-    assert recorders <= set(FRAMEWORKS)
+def test_every_page_and_every_comparison_is_of_a_framework():
+    assert {path.parent.name for path in HERE.glob("*/compare.py")} <= set(FRAMEWORKS)
     pages = {path.stem for path in PAGE_FOLDER.glob("*.md")} - {"README", OTHERS.stem}
     assert pages <= set(FRAMEWORKS)
     titles = re.findall("^## (.*)$", OTHERS.read_text("utf-8"), re.MULTILINE)
@@ -64,18 +67,6 @@ def test_a_framework_that_cannot_be_run_keeps_its_result(tmp_path):
     assert content["sb3"]["status"] == "failed"
     write_results(content, tmp_path / "a.json")
     assert read_results(tmp_path / "a.json") == content
-
-
-def test_another_transcript_is_an_error_until_it_is_written(tmp_path):
-    known, new = tmp_path / "known", tmp_path / "new"
-    for folder in (known, new):
-        folder.mkdir()
-        (folder / "a.json").write_text(f'["{folder.name}"]')
-    files = [new / "a.json"]
-    with pytest.raises(ValueError, match=r"another transcript than a\.json"):
-        command.compare_transcripts(files, folder=known)
-    command.compare_transcripts(files, writes=True, folder=known)
-    command.compare_transcripts(files, folder=known)
 
 
 def test_missing_things_are_told(tmp_path, capsys):

@@ -1,4 +1,4 @@
-"""docs/examples/ppo.py learns; docs/torch.md and PPO's baselines."""
+"""docs/examples/ppo.py learns; docs/batches.md and PPO's baselines."""
 
 import dataclasses
 import hashlib
@@ -22,11 +22,10 @@ SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 CART_POLE, TAXI = "roll_vec/CartPole-v1", "roll_vec/Taxi-v3"
 
 
-def test_the_programs_of_the_page_about_torch_run():
-    blocks = blocks_of(ROOT / "docs" / "torch.md")
-    assert blocks
-    for number, block in enumerate(blocks):
-        exec(compile(block, f"<block {number} of torch.md>", "exec"), {})
+def test_the_program_of_the_docs_about_tensors_runs():
+    blocks = blocks_of(ROOT / "docs" / "batches.md")
+    (block,) = (each for each in blocks if each.startswith("# with torch"))
+    exec(compile(block, "<the block of batches.md>", "exec"), {})
 
 
 def make_training(example, id=SOKOBAN, num_envs=64, seed=3, **changes):

@@ -30,8 +30,6 @@ SETS = {
         ("numpy<2.0a0,>=1.25", "numba==0.61.2", "nltk==3.9.1", "ray==2.48.0"),
         _NUMPY_1_PYTHONS,
     ),
-    # RAGEN 20daedc: scripts/setup_ragen.sh.
-    "ragen": PinSet(("numpy==1.26.4",), ("3.12", "3.11", "3.10")),
     # ray[rllib] 2.60.0.
     "rllib": PinSet(("gymnasium==1.2.2",)),
     # NeMo-Gym 07d6b0d: the requirements of its grl_sokoban; it wants Python 3.13.

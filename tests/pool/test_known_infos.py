@@ -11,6 +11,7 @@ import roll_vec
 from roll_vec import recordings
 from roll_vec.errors import FaultMessage
 from roll_vec.trajectories import play_seeds
+from roll_vec.trajectories.runs import replay_trajectories
 from roll_vec.watch import FrameRecorder
 from tests.contract.cases import MODES, SAME_STEP
 from tests.pool.cases import EACH_EXECUTOR, FAULTS_ON_PURPOSE
@@ -45,7 +46,7 @@ def act(number, *, breaks=()):
 def test_an_error_of_an_environment_is_no_fault(workers, mode, forgets_ids, tmp_path):
     roll_vec.register(ID, Tool)
     envs = roll_vec.make_vec(ID, 3, autoreset_mode=mode, **workers)
-    recorders = FrameRecorder(envs, range(3)), recordings.RunRecorder(envs)
+    recorders = FrameRecorder(envs, range(3)), recordings.RunRecorder(envs, ID, workers)
     # One environment fails in the first step, and none later.
     actions = [act(0, breaks=[1]), *map(act, range(6)), *map(act, range(6))]
 
@@ -70,13 +71,11 @@ def test_an_error_of_an_environment_is_no_fault(workers, mode, forgets_ids, tmp_
 
     # The file tells a fault from a text.
     path = tmp_path / "run.npz"
-    setup = recordings.plan_run(ID, 3, mode, workers)
-    recordings.save_run(path, setup, recorders[1], summary.episodes, seed=0)
+    recordings.save_run(path, recorders[1], summary.episodes, seed=0)
     run = recordings.load_run(path)
     batch = run.setup.make_batch()
-    assert recordings.replay(batch, run).difference is None
+    episodes = replay_trajectories(batch, run)
     batch.close()
-    episodes = [*recordings.read_trajectories(run)]
     failed = [episode for episode in episodes if episode.fault is not None]
     assert [one.fault for one in failed] == [summary.first_error]
     assert all(one.success for one in episodes if one not in failed)

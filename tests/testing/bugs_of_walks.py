@@ -1,9 +1,10 @@
 """Environments with one bug each: a walk of `walks` with some lines exchanged.
 
 A row begins with the name of the bug and the codes that the checker reports: that of
-the bug itself, then those that follow from it.  Below each line of the walk are those
-with "+" that stand in its place ("-"), before it ("<") or after it (">"); those before
-the first are new members of the class.
+the bug itself, then those that follow from it.  Bugs with one number do not hide each
+other: an environment can have all of them at once.  Below each line of the walk are
+those with "+" that stand in its place ("-"), before it ("<") or after it (">"); those
+before the first are new members of the class.
 """
 
 from tests.testing.walks import read_rows
@@ -29,49 +30,49 @@ OneTooMany: spaces
 + @num_envs.setter
 + def num_envs(self, num_envs):
 +     self.count = num_envs
-NotSameStep: autoreset-keyword
+NotSameStep 1: autoreset-keyword
 < self.mode = AutoresetMode(autoreset_mode)
 + if autoreset_mode is SAME_STEP:
 +     raise NotImplementedError
-NoMetadata: autoreset-keyword autoreset-metadata
+NoMetadata 2: autoreset-keyword autoreset-metadata
 - def __init__(self, num_envs=1, autoreset_mode=NEXT_STEP, render_mode=None):
 + def __init__(self, num_envs):
 +     autoreset_mode, render_mode = NEXT_STEP, None
 - self.metadata = {**self.metadata, "autoreset_mode": self.mode}
 + self.metadata = {}
-TakesNoMode: autoreset-keyword
+TakesNoMode 3: autoreset-keyword
 - def __init__(self, num_envs=1, autoreset_mode=NEXT_STEP, render_mode=None):
 + def __init__(self, num_envs):
 +     autoreset_mode, render_mode = NEXT_STEP, None
-IgnoresTheMode: autoreset-metadata
+IgnoresTheMode 1: autoreset-metadata
 - self.mode = AutoresetMode(autoreset_mode)
 + self.mode = NEXT_STEP
-ModeAsString: autoreset-metadata
+ModeAsString 3: autoreset-metadata
 - self.metadata = {**self.metadata, "autoreset_mode": self.mode}
 + self.metadata = {**self.metadata, "autoreset_mode": self.mode.value}
-SharedMetadata: metadata-shared
+SharedMetadata 1: metadata-shared
 + shared = {mode: {"autoreset_mode": mode} for mode in AutoresetMode}
 - self.metadata = {**self.metadata, "autoreset_mode": self.mode}
 + self.metadata = self.shared[self.mode]
-WrongBatchedSpace: batched-spaces
+WrongBatchedSpace 1: batched-spaces
 - self.observation_space = spaces.Box(0, 999, (num_envs, 3), np.float32)
 + self.observation_space = spaces.Box(-1, 999, (num_envs, 3), np.float32)
-BornClosed: attributes
+BornClosed 1: attributes
 + closed = None
-NumberedRenderMode: attributes render
+NumberedRenderMode 4: attributes render
 + render_mode = property(lambda self: 3, lambda self, mode: None)
-UnwrapsToAnother: attributes spec-settable np-random-seed
+UnwrapsToAnother 2: attributes spec-settable np-random-seed
 + unwrapped = property(lambda self: type(self)(self.num_envs))
-FixedSpec: spec-settable
+FixedSpec 1: spec-settable
 + spec = property(lambda self: None)
 """
 
 # -------------------------------------------------------- results, infos and memory
 WALKS += """
-NoResetInfos: reset-result
+NoResetInfos 1: reset-result
 - return self.observations(), self.reset_infos(rows)
 + return self.observations()
-ResetInfosAsList: reset-result
+ResetInfosAsList 3: reset-result
 - return self.observations(), self.reset_infos(rows)
 + return self.observations(), []
 TwoRewardsAndNoInfos: step-result
@@ -80,64 +81,64 @@ TwoRewardsAndNoInfos: step-result
 FourValues: step-result
 - return self.observations(), rewards, terminations, truncations, infos
 + return self.observations(), rewards, terminations, infos
-ReportsItsFailures: environment-error
+ReportsItsFailures 2: environment-error
 > infos["_detail"] = rows.copy()
 + # A message of a pool is a failure, a text of the task is none.
 + late = rows & (clock >= TIME)
 + texts = [FaultMessage("no paper") if is_late else "no ink" for is_late in late]
 + infos["error"] = np.where(rows, np.array(texts, object), None)
 + infos["_error"] = rows.copy()
-OutOfSpace: observation-space unseeded-first final-obs
+OutOfSpace 4: observation-space unseeded-first final-obs
 - return self.state.astype(np.float32)
 + return self.state.astype(np.float32) - 1
-Float16: observation-layout
+Float16 2: observation-layout
 - return self.state.astype(np.float32)
 + return self.state.astype(np.float16)
-Float32Rewards: reward-dtype
+Float32Rewards 2: reward-dtype
 < return self.observations(), rewards, terminations, truncations, infos
 + rewards = rewards.astype(np.float32)
-InfiniteRewards: reward-finite
+InfiniteRewards 2: reward-finite
 > rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
 + rewards[rewards > 1] = np.inf
-FlagsAsNumbers: flag-dtype
+FlagsAsNumbers 2: flag-dtype
 - return self.observations(), rewards, terminations, truncations, infos
 + return self.observations(), rewards, terminations * 1, truncations, infos
 WrongActionSpace: action-sample batched-spaces raises
 - self.action_space = spaces.MultiDiscrete([2] * num_envs)
 + self.action_space = spaces.MultiDiscrete([2] * num_envs + [2])
-ListInfo: info-layout
+ListInfo 2: info-layout
 - infos = {"slipped": slipped & rows, "_slipped": rows.copy()}
 + infos = {"slipped": (slipped & rows).tolist(), "_slipped": rows.copy()}
-NoInnerMask: info-mask
+NoInnerMask 4: info-mask
 - infos["detail"] = {"clock": clock, "_clock": rows.copy()}
 + infos["detail"] = {"clock": clock}
-FilledOutsideMask: info-outside-mask
+FilledOutsideMask 5: info-outside-mask
 - clock = np.where(rows, self.state[:, 1], 0)
 + clock = self.state[:, 1] + 1
-FirstWriterDtype: info-dtype
+FirstWriterDtype 4: info-dtype
 - "start": np.where(rows, self.state[:, 0].astype(int), 0),
 + "start": (self.state[:, 0] * rows).astype(int if rows.all() else np.int8),
-ReadOnlyRewards: writable
+ReadOnlyRewards 4: writable
 > rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
 + rewards.flags.writeable = False
-OneBuffer: fresh-arrays modes-agree
+OneBuffer 5: fresh-arrays modes-agree
 + buffer = None
 - return self.state.astype(np.float32)
 + if self.buffer is None:
 +     self.buffer = self.state.astype(np.float32)
 + self.buffer[:] = self.state
 + return self.buffer
-OneArrayForBothFlags: fresh-arrays
+OneArrayForBothFlags 4: fresh-arrays
 < return self.observations(), rewards, terminations, truncations, infos
 + if not (terminations | truncations).any():
 +     truncations = terminations
-LiveFlags: internal-memory
+LiveFlags 4: internal-memory
 - self.dones[rows] = False
 + self.dones = self.dones & ~rows
 < return self.observations(), rewards, terminations, truncations, infos
 + if self.mode is not SAME_STEP and not truncations.any():
 +     self.dones = terminations
-WritesActions: arguments-mutated
+WritesActions 4: arguments-mutated
 - actions = self.checked(actions)
 + callers, actions = actions, self.checked(actions).copy()
 + callers[:] = 0
@@ -150,52 +151,52 @@ reset-mask-masked reset-mask-seeds internal-memory next-step-action next-step-re
 next-step-explicit modes-agree render-moves
 - self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
 + self.state[env] = rng.integers(3, 6), 0, next(ENTROPY) % 1000
-ClockGoesOn: reseed reset-mask-seeds
+ClockGoesOn 5: reseed reset-mask-seeds
 - self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
 + clock = seed is not None and self.state[env, 1] > 0
 + self.state[env] = rng.integers(3, 6), clock, rng.integers(1000)
-NeedsSeed: unseeded-first
+NeedsSeed 5: unseeded-first
 - if seed is not None or self.rngs[env] is None:
 + if seed is None and self.rngs[env] is None:
 +     self.rngs[env] = np_random(0)[0]
 +     self.state[env] = -1
 +     return
 + if seed is not None:
-IntSeedsDiffer: seed-list
+IntSeedsDiffer 5: seed-list
 - seed = [None if seed is None else seed + i for i in range(self.num_envs)]
 + seed = [None if seed is None else seed + i + 1 for i in range(self.num_envs)]
 - return tuple(self.seeds)
 + return tuple(seed - 1 for seed in self.seeds)
-SeedsByBatchSize: seed-batch seed-list np-random-seed
+SeedsByBatchSize 6: seed-batch seed-list np-random-seed
 - seed = [None if seed is None else seed + i for i in range(self.num_envs)]
 + n = self.num_envs
 + seed = [None if seed is None else seed + i * (n - 1) for i in range(n)]
-OneGenerator: seed-batch seed-none reset-mask reset-mask-masked next-step-explicit \
+OneGenerator 7: seed-batch seed-none reset-mask reset-mask-masked next-step-explicit \
 modes-agree
 > self.state[env] = rng.integers(3, 6), 0, rng.integers(1000)
 + self.rngs = [self.rngs[0]] * self.num_envs
-NoneSeedsAnew: seed-none
+NoneSeedsAnew 5: seed-none
 < if len(seed) != self.num_envs:
 + else:
 +     seed = [env if one is None else one for env, one in enumerate(seed)]
-AnyNumberOfSeeds: seed-length
+AnyNumberOfSeeds 5: seed-length
 < if len(seed) != self.num_envs:
 + seed = (seed * self.num_envs)[: self.num_envs]
-AbsoluteSeeds: seed-negative
+AbsoluteSeeds 7: seed-negative
 - seed = [None if seed is None else seed + i for i in range(self.num_envs)]
 + seed = [seed if seed is None else abs(seed) + i for i in range(self.num_envs)]
-UnseededDrawsEntropy: unseeded-reset seed-batch seed-none reset-mask-masked \
+UnseededDrawsEntropy 8: unseeded-reset seed-batch seed-none reset-mask-masked \
 next-step-reset
 < if seed is None or isinstance(seed, int):
 + if seed is None and rows.all() and self.num_envs != 2:
 +     seed = [1_000_000 + next(ENTROPY) for _ in rows]
-SameEpisodeForEver: stream-restarts
+SameEpisodeForEver 6: stream-restarts
 < if seed is not None or self.rngs[env] is None:
 + seed = self.seeds[env] if seed is None else seed
-WrongSeedReported: np-random-seed
+WrongSeedReported 7: np-random-seed
 - return tuple(self.seeds)
 + return tuple(range(1, self.num_envs + 1))
-MaskIgnored: reset-mask seed-batch modes-agree
+MaskIgnored 9: reset-mask seed-batch modes-agree
 - return mask.copy()
 + return np.ones_like(mask)
 MaskUnknown: reset-mask raises
@@ -203,39 +204,39 @@ MaskUnknown: reset-mask raises
 + if options:
 +     raise TypeError(options)
 + mask = None
-MaskShakesTheOthers: reset-mask reset-mask-masked seed-batch next-step-explicit \
+MaskShakesTheOthers 8: reset-mask reset-mask-masked seed-batch next-step-explicit \
 modes-agree
 < return mask.copy()
 + for env in np.flatnonzero(~mask):
 +     self.rngs[env].random()
-MaskResetsOnlyTheLast: reset-mask-masked reset-mask-seeds
+MaskResetsOnlyTheLast 10: reset-mask-masked reset-mask-seeds
 - return mask.copy()
 + mask = mask.copy()
 + mask[: np.flatnonzero(mask)[-1]] &= mask.all()
 + return mask
-MaskedSeedsIgnored: reset-mask-seeds
+MaskedSeedsIgnored 6: reset-mask-seeds
 < if seed is None or isinstance(seed, int):
 + seed = seed if rows.all() else None
-InfosOfAll: reset-mask-infos
+InfosOfAll 5: reset-mask-infos
 - return self.observations(), self.reset_infos(rows)
 + return self.observations(), self.reset_infos(rows | True)
-AnyMask: reset-mask-refused
+AnyMask 6: reset-mask-refused
 - self.refuse_bad_mask(mask)
 + mask = np.array(mask, np.bool_)[: self.num_envs]
-OptionsPopped: options-mutated
+OptionsPopped 6: options-mutated
 - return mask.copy()
 + return options.pop("reset_mask").copy()
 """
 
 # ----------------------------------------------------------------------- autoresets
 WALKS += """
-RewardAfterEnd: next-step-outcome
+RewardAfterEnd 6: next-step-outcome
 - rewards = np.where(starts, 0.0, self.state[:, 0] - 4.0)
 + rewards = np.where(starts, 1.0, self.state[:, 0] - 4.0)
-ActionAfterEnd: next-step-action modes-agree next-step-reset next-step-explicit
+ActionAfterEnd 6: next-step-action modes-agree next-step-reset next-step-explicit
 > self.begin(env)
 + self.state[env, 0] += action or 0
-AutoresetSkipsOne: next-step-reset modes-agree next-step-explicit
+AutoresetSkipsOne 7: next-step-reset modes-agree next-step-explicit
 < self.begin(env)
 + if self.mode is NEXT_STEP:
 +     self.rngs[env].random()
@@ -243,29 +244,29 @@ MaskedStaysPending: next-step-explicit reset-mask-masked
 - self.dones[rows] = False
 + if rows.all() or self.mode is not NEXT_STEP:
 +     self.dones[rows] = False
-NoFinalObs: final-obs
+NoFinalObs 6: final-obs
 - infos.update(final_obs=final_obs, _final_obs=dones)
-DenseFinalObs: final-obs
+DenseFinalObs 7: final-obs
 - for env in np.flatnonzero(self.dones):
 + for env in range(self.num_envs):
 - infos.update(final_obs=final_obs, _final_obs=dones)
 + infos.update(final_obs=final_obs, _final_obs=dones | True)
-ListFinalInfo: final-info
+ListFinalInfo 7: final-info
 < infos.update(final_info=final_info, _final_info=dones.copy())
 + final_info = np.full(self.num_envs, None, object)
-AlwaysFinal: final-absent
+AlwaysFinal 7: final-absent
 < return self.observations(), rewards, terminations, truncations, infos
 + if self.mode is SAME_STEP and not (terminations | truncations).any():
 +     infos["final_obs"] = np.full(self.num_envs, None, object)
 +     infos["_final_obs"] = np.zeros(self.num_envs, np.bool_)
-StepsOnAfterEnd: disabled-raises
+StepsOnAfterEnd 7: disabled-raises
 - raise ResetNeeded(self.dones)
 + pass
-RaisesInTheMiddle: disabled-moves
+RaisesInTheMiddle 8: disabled-moves
 < raise ResetNeeded(self.dones)
 + before_the_first_end = ~self.dones & (self.dones.cumsum() == 0)
 + self.move(np.zeros(self.num_envs), before_the_first_end)
-FinalObsOfNextEpisode: modes-agree
+FinalObsOfNextEpisode 10: modes-agree
 < infos.update(final_obs=final_obs, _final_obs=dones)
 + for env in np.flatnonzero(dones):
 +     final_obs[env] = self.observations()[env]
@@ -278,43 +279,43 @@ ObservationsLag: modes-agree reseed seed-batch reset-mask
 
 # ----------------------------------------------------- misuse, closing and rendering
 WALKS += """
-AnyNumberOfActions: action-count action-invalid
+AnyNumberOfActions 8: action-count action-invalid
 < if np.shape(actions) != (self.num_envs,):
 + actions = np.resize(actions, self.num_envs).astype(np.int64)
-MovesBeforeChecking: action-count-moves action-invalid-moves
+MovesBeforeChecking 9: action-count-moves action-invalid-moves
 < if np.shape(actions) != (self.num_envs,):
 + if np.shape(actions) != (self.num_envs,) or max(actions) > 1 or min(actions) < 0:
 +     self.state[0, 2] = (self.state[0, 2] + 1) % 1000
-ClipsActions: action-invalid
+ClipsActions 9: action-invalid
 < if np.shape(actions) != (self.num_envs,):
 + actions = np.clip(actions, 0, 1).astype(np.int64)
-StepsUnreset: step-before-reset
+StepsUnreset 8: step-before-reset
 > if not self.ready:
 +     self.reset()
 + if not self.ready:
-StaysOpen: closed-flag
+StaysOpen 8: closed-flag
 + close = VectorEnv.close_extras
-ClosesOnce: close-twice close-raises
+ClosesOnce 9: close-twice close-raises
 + def close(self):
 +     if self.closed:
 +         raise RuntimeError("closed already")
 +     super().close()
-GoesOnClosed: use-after-close
+GoesOnClosed 9: use-after-close
 - raise ClosedEnvironmentError
 + self.state[:] = 0
-NoAttributes: vector-methods
+NoAttributes 8: vector-methods
 - def get_attr(self, name):
 + get_attr = None
 + def get_no_attr(self, name):
-AttributesAsList: vector-methods
+AttributesAsList 9: vector-methods
 - return self.call(name)
 + return list(self.call(name))
-NumbersAsFrames: vector-methods render
+NumbersAsFrames 10: vector-methods render
 - return self.call(name)
 + raise AttributeError(name)
 - return tuple("." * int(cell) + "@" for cell in self.state[:, 0])
 + return tuple(range(self.num_envs))
-AnyRenderMode: render-mode-unknown render render-moves
+AnyRenderMode 8: render-mode-unknown render render-moves
 - if render_mode not in (None, "ansi"):
 + if False:
 - return tuple("." * int(cell) + "@" for cell in self.state[:, 0])
@@ -332,51 +333,51 @@ Hangs: call-limit
 
 # ----------------------------------------------------------------------------- texts
 TALKS = """
-AcceptsOneText: action-count
+AcceptsOneText 11: action-count
 - if not isinstance(texts, (list, tuple)) or len(texts) != self.num_envs:
 + if len(texts) != self.num_envs:
-AcceptsWhatIsThere: action-count
+AcceptsWhatIsThere 12: action-count
 - if not isinstance(texts, (list, tuple)) or len(texts) != self.num_envs:
 + if isinstance(texts, str):
 - self.last_texts = list(texts)
 + self.last_texts = (list(texts) * self.num_envs)[: self.num_envs]
-AcceptsAnything: action-invalid
+AcceptsAnything 11: action-invalid
 - raise TypeError(texts)
 + texts = [str(text) for text in texts]
-MovesUntilABadText: action-invalid-moves
+MovesUntilABadText 12: action-invalid-moves
 < raise TypeError(texts)
 + for env in itertools.takewhile(lambda i: isinstance(texts[i], str), range(9)):
 +     self.state[env, 2] = (self.state[env, 2] + 1) % 1000
-StripsTheCallersTexts: arguments-mutated
+StripsTheCallersTexts 11: arguments-mutated
 > self.last_texts = list(texts)
 + if isinstance(texts, list):
 +     texts[:] = [""] * self.num_envs
-KeepsTheCallersList: internal-memory
+KeepsTheCallersList 11: internal-memory
 < self.last_texts = list(texts)
 + # The list of the step before must not be used later: here it is.
 + last, self.callers = getattr(self, "callers", texts), texts
 + if len(last) != self.num_envs:
 +     self.state[:, 2] = (self.state[:, 2] + 1) % 1000
-ReturnsAnArray: observation-layout
+ReturnsAnArray 11: observation-layout
 - return tuple(texts)
 + return np.array(texts)
-ReturnsAList: observation-layout
+ReturnsAList 12: observation-layout
 - return tuple(texts)
 + return texts
-ReturnsOtherCharacters: observation-space unseeded-first final-obs
+ReturnsOtherCharacters 11: observation-space unseeded-first final-obs
 - f"√ {int(cell)}\\n{int(clock)}: {int(number)}"
 + f"√ {int(cell)}\\n{int(clock)}: {int(number)}!"
-InfosOfFixedWidth: info-dtype
+InfosOfFixedWidth 11: info-dtype
 - infos["said"], infos["_said"] = np.where(rows, texts, None), rows.copy()
 + infos["said"] = np.array(np.where(rows, texts, "").tolist())
 + infos["_said"] = rows.copy()
-EmptyTextsOutsideTheMask: info-outside-mask
+EmptyTextsOutsideTheMask 12: info-outside-mask
 - infos["said"], infos["_said"] = np.where(rows, texts, None), rows.copy()
 + infos["said"], infos["_said"] = np.where(rows, texts, ""), rows.copy()
-ValuesOutsideTheMask: info-outside-mask
+ValuesOutsideTheMask 11: info-outside-mask
 - infos["value"], infos["_value"] = np.where(long, lengths, 0), long
 + infos["value"], infos["_value"] = np.where(long, lengths, 1), long
-SamplesOutside: action-sample
+SamplesOutside 12: action-sample
 > self.last_texts = [""] * self.num_envs
 + for space in self.action_space:
 +     space.sample = lambda *args, **kwargs: "abcde!"
@@ -407,32 +408,5 @@ OtherSpec: spec-rebuild spec-settable
 +     self.is_set = True
 """
 
-# Bugs that do not hide each other: an environment can have all of a line at once.
-GROUPS = """\
-NotSameStep IgnoresTheMode SharedMetadata WrongBatchedSpace BornClosed FixedSpec \
-NoResetInfos
-NoMetadata UnwrapsToAnother ReportsItsFailures Float16 Float32Rewards \
-InfiniteRewards FlagsAsNumbers ListInfo
-TakesNoMode ModeAsString ResetInfosAsList
-NumberedRenderMode OutOfSpace NoInnerMask FirstWriterDtype ReadOnlyRewards \
-OneArrayForBothFlags LiveFlags WritesActions
-FilledOutsideMask OneBuffer ClockGoesOn NeedsSeed IntSeedsDiffer NoneSeedsAnew \
-AnyNumberOfSeeds InfosOfAll
-SeedsByBatchSize SameEpisodeForEver MaskedSeedsIgnored AnyMask OptionsPopped \
-RewardAfterEnd ActionAfterEnd NoFinalObs
-OneGenerator AbsoluteSeeds WrongSeedReported AutoresetSkipsOne DenseFinalObs \
-ListFinalInfo AlwaysFinal StepsOnAfterEnd
-UnseededDrawsEntropy MaskShakesTheOthers RaisesInTheMiddle AnyNumberOfActions \
-StepsUnreset StaysOpen NoAttributes AnyRenderMode
-MaskIgnored MovesBeforeChecking ClipsActions ClosesOnce GoesOnClosed \
-AttributesAsList
-MaskResetsOnlyTheLast FinalObsOfNextEpisode NumbersAsFrames
-AcceptsOneText AcceptsAnything StripsTheCallersTexts KeepsTheCallersList \
-ReturnsAnArray ReturnsOtherCharacters InfosOfFixedWidth ValuesOutsideTheMask
-AcceptsWhatIsThere MovesUntilABadText ReturnsAList EmptyTextsOutsideTheMask \
-SamplesOutside
-"""
-
 BUGS = {**read_rows(WALKS, "Walk"), **read_rows(TALKS, "Talk")}
 BUGS_OF_IDS = read_rows(IDS, "Walk")
-TOGETHER = [line.split() for line in GROUPS.splitlines()]

@@ -157,7 +157,7 @@ def test_async_text_is_stale():
         (spaces.MultiBinary(2), ["actions with 2 in the last place"]),
         (
             spaces.Text(4),
-            [f"{it} in the last place" for it in ("number 7", "with None", "bytes")],
+            [f"with {it} in the last place" for it in ("7", "None", "b'a'")],
         ),
     ],
 )

@@ -241,9 +241,10 @@ def read_rows(table, class_name):
         elif sign == "+ ":
             (bug.changes[-1][2] if bug.changes else bug.members).append(text)
         else:
-            name, codes = line.split(": ")
+            title, codes = line.split(": ")
+            name, _, number = title.partition(" ")
             bug = SimpleNamespace(codes=codes.split(), members=[], changes=[])
-            bug.name, bug.class_name = name, class_name
+            bug.name, bug.class_name, bug.group = name, class_name, number or name
             bugs[name] = bug
     return bugs
 

@@ -7,16 +7,14 @@ import pytest
 import roll_vec
 from roll_vec.evaluation import (
     Split,
-    Turn,
     UniformPolicy,
     find_split,
     play_episodes,
     play_split,
 )
-from roll_vec.trajectories import (
-    play_seeds,
-    play_steps,
-)
+from roll_vec.recordings.driver import play_steps
+from roll_vec.trajectories import Turn, play_seeds
+from roll_vec.trajectories.play import SeedPlan
 
 CASES = {
     "lakes": ("roll_vec/RandomFrozenLake-v0", {"obs_mode": "grid"}),
@@ -164,10 +162,9 @@ def test_a_policy_may_change_its_observations_but_no_episode():
 def test_a_long_episode_does_not_fill_the_memory(countdowns):
     assert list(play_seeds(countdowns, [], go)) == []
     seeds = [60] + [1] * 100
-    began = [
-        int(step.turn.episodes.max())
-        for step in play_steps(countdowns, seeds, go, ahead=8)
-    ]
+    plan = SeedPlan(countdowns, seeds, go, ahead=8)
+    events = play_steps(countdowns, plan)
+    began = [int(plan.episodes.max()) for event in events if not event.is_reset]
     # The first episode takes 60 steps, in which 60 others could end.
     assert began[58] == 8
     assert began[-1] == 100

@@ -7,7 +7,8 @@ import gymnasium
 import numpy as np
 
 from roll_vec.recordings import Difference
-from roll_vec.watch import Frame, FrameRecorder, Recording, Tick
+from roll_vec.watch import FrameRecorder, Recording
+from roll_vec.watch.frames import Frame, Tick
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 
@@ -40,7 +41,7 @@ def record(id, mode="NextStep", *, num=6, steps=40, act=None, **options):
         if mode == "NextStep":
             waits = ends
         if mode == "Disabled" and ends.any():
-            recorder.add_reset(*envs.reset(options={"reset_mask": ends}))
+            recorder.add_reset(*envs.reset(options={"reset_mask": ends}), ends)
     recording = recorder.recording(id, {})
     envs.close()
     return recording, episodes

@@ -1,8 +1,9 @@
 """ROLL's environments, over ours: the classes of its guide, and those of its pipeline.
 
-The guide's classes take a config object and are stepped one by one; names and defaults
-are those of the guide "Customer Env" in ROLL's documentation.  The pipeline's classes
-have the interface of GEM's environments that ROLL's environment managers make by name;
+The guide's classes accept a config object and are stepped one by one; names and
+defaults are those of the guide "Customer Env" in ROLL's documentation.  Its base
+classes, for environments of users, are here as well.  The pipeline's classes have the
+interface of GEM's environments that ROLL's environment managers make by name;
 `register_gem_envs` registers the names.
 
 In reading order:
@@ -15,45 +16,31 @@ In reading order:
 `grids`             `SokobanEnv`, `FrozenLakeEnv`, `GemSokobanEnv`, `GemFrozenLakeEnv`
 `native`            `GemSokobanNativeEnv`, `GemSokobanToolCallEnv`: messages, a tool
 `webshop`           `WebShopEnv`, `GemWebShopEnv`
-`countdown`         `CountdownEnv`, `GemCountdownEnv`
+`countdown`         `CountdownEnv`
 =================== ====================================================================
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from roll_vec.adapters.roll.countdown import (
-        CountdownEnv,
-        CountdownEnvConfig,
-        GemCountdownEnv,
-    )
-    from roll_vec.adapters.roll.gem_env import register_gem_envs
-    from roll_vec.adapters.roll.grids import (
-        FrozenLakeEnv,
-        FrozenLakeEnvConfig,
-        GemFrozenLakeEnv,
-        GemSokobanEnv,
-        SokobanEnv,
-        SokobanEnvConfig,
-    )
-    from roll_vec.adapters.roll.native import (
-        GemSokobanNativeEnv,
-        GemSokobanToolCallEnv,
-    )
-    from roll_vec.adapters.roll.webshop import (
-        GemWebShopEnv,
-        WebShopEnv,
-        WebShopEnvConfig,
-    )
+from roll_vec.adapters.roll.countdown import CountdownEnv, CountdownEnvConfig
+from roll_vec.adapters.roll.gem_env import register_gem_envs
+from roll_vec.adapters.roll.grids import (
+    FrozenLakeEnv,
+    FrozenLakeEnvConfig,
+    GemFrozenLakeEnv,
+    GemSokobanEnv,
+    SokobanEnv,
+    SokobanEnvConfig,
+)
+from roll_vec.adapters.roll.native import GemSokobanNativeEnv, GemSokobanToolCallEnv
+from roll_vec.adapters.roll.webshop import GemWebShopEnv, WebShopEnv, WebShopEnvConfig
+from roll_vec.objects.base_envs import BaseDiscreteActionEnv, BaseLanguageBasedEnv
 
 __all__ = [
+    "BaseDiscreteActionEnv",
+    "BaseLanguageBasedEnv",
     "CountdownEnv",
     "CountdownEnvConfig",
     "FrozenLakeEnv",
     "FrozenLakeEnvConfig",
-    "GemCountdownEnv",
     "GemFrozenLakeEnv",
     "GemSokobanEnv",
     "GemSokobanNativeEnv",
@@ -65,24 +52,3 @@ __all__ = [
     "WebShopEnvConfig",
     "register_gem_envs",
 ]
-
-# Each file imports its games alone: WebShop needs no compiled kernels.
-_FILES = {
-    "Countdown": "countdown",
-    "Native": "native",
-    "ToolCall": "native",
-    "WebShop": "webshop",
-    "register": "gem_env",
-}
-
-# Hidden from type checkers, which would accept any attribute of this module.
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any:
-        import importlib
-
-        if name not in __all__:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
-        file = next((_FILES[word] for word in _FILES if word in name), "grids")
-        return getattr(importlib.import_module(f"{__name__}.{file}"), name)

@@ -1,8 +1,8 @@
-"""A framework's names and defaults, for keywords of ours.
+"""ROLL's names and defaults, for keywords of ours.
 
-A framework, ROLL or RAGEN, has a dataclass for each game.  Its fields are the table of
-the framework's names and defaults.  `GuideEnv` takes such a configuration; the classes
-of ROLL's pipeline take `AnswerOptions` and keywords of ours together.
+ROLL's guide has a dataclass for each game.  Its fields are the table of ROLL's names
+and defaults.  `GuideEnv` accepts such a configuration; the classes of ROLL's pipeline
+accept `AnswerOptions` and keywords of ours together.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import gymnasium
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_choice, check_unknown, keywords_of
+from roll_vec.options import check_choice, check_int, check_unknown, keywords_of
 from roll_vec.text.options import TextOptions
 
 Config = TypeVar("Config", bound="EnvConfig")
@@ -31,12 +31,10 @@ class EnvConfig:
 
     OPTIONS: ClassVar[type[Any]]
     """The keywords of our environment."""
-    OURS: ClassVar[Mapping[str, str | None]] = {}
-    """By field our keyword, where the name is another one; None: no keyword."""
+    OURS: ClassVar[Mapping[str, str]] = {}
+    """By field our keyword, where the name is another one."""
     FIXED: ClassVar[Mapping[str, Any]] = {}
-    """Other keywords of ours, which the framework has not."""
-    SIZES: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    """Fields that give levels a size, by form; those of the first, levels, have it."""
+    """Other keywords of ours, which ROLL has not."""
 
     def __post_init__(self) -> None:
         self.make_options()
@@ -47,7 +45,7 @@ class EnvConfig:
         # Not `asdict`, which would copy levels.
         for field in fields(self):  # type: ignore[arg-type]
             name = self.OURS.get(field.name, field.name)
-            if name is not None and name in accepted:
+            if name in accepted:
                 keywords[name] = getattr(self, field.name)
         return keywords
 
@@ -57,7 +55,7 @@ class EnvConfig:
         Raises
         ------
         InvalidOptionError
-            Names an option as the framework does.
+            Names an option as ROLL does.
         """
         try:
             return self.OPTIONS(**self.batch_keywords())
@@ -65,7 +63,7 @@ class EnvConfig:
             raise self.rename(error) from None
 
     def rename(self, error: InvalidOptionError) -> InvalidOptionError:
-        """Return an error that names an option as the framework does."""
+        """Return an error that names an option as ROLL does."""
         name, colon, reason = str(error).partition(": ")
         for theirs, ours in self.OURS.items():
             if ours == name:
@@ -94,10 +92,7 @@ class GridConfig(EnvConfig):
         self.action_lookup = self.action_lookup or dict(
             enumerate(self.OPTIONS.actions, 1)
         )
-        options = self.make_options()
-        for names in self.SIZES[:2]:
-            for name in names:
-                setattr(self, name, getattr(options, name))
+        super().__post_init__()
 
     def batch_keywords(self) -> dict[str, Any]:
         """Return the keywords of `roll_vec.make_vec` that the fields stand for."""
@@ -113,30 +108,19 @@ def make_config(
 ) -> Config:
     """Return the configuration of an environment; keywords replace its fields.
 
-    A keyword that gives levels a size also resets the other fields that do.
-
     Raises
     ------
     InvalidOptionError, UnknownOptionError
     """
-    defaults = {
-        field.name: field.default
-        for field in fields(config_class)  # type: ignore[arg-type]
-    }
-    for form in config_class.SIZES:
-        if any(keywords.get(name) is not None for name in form):
-            others = [each for each in config_class.SIZES[1:] if each != form]
-            reset = {name: defaults[name] for each in others for name in each}
-            keywords = {**reset, **keywords}
-            break
+    names = {field.name for field in fields(config_class)}  # type: ignore[arg-type]
+    check_unknown(keywords, names)
     if isinstance(config, config_class):
-        check_unknown(keywords, defaults)
         return replace(config, **keywords) if keywords else config  # type: ignore[type-var]
     if config is not None and not isinstance(config, Mapping):
         accepted = f"a {config_class.__name__}, a mapping of its fields or None"
         raise InvalidOptionError.expected("config", accepted, config)
     values = {**(config or {}), **keywords}
-    check_unknown(values, defaults)
+    check_unknown(values, names)
     return config_class(**values)
 
 
@@ -146,7 +130,7 @@ class GuideEnv(gymnasium.Env[Any, Any]):
     Parameters
     ----------
     config_class : class
-        Of a subclass, which takes the other two as they come.
+        Of a subclass.
     config : config_class, mapping or None
         A mapping has fields of the configuration; None: the defaults.
     keywords : mapping
@@ -179,6 +163,7 @@ class AnswerOptions:
 
     Parameters
     ----------
+    max_steps : int
     action_pattern : str
         A regular expression with a group for the action, or one for the thinking and
         one for the action.
@@ -196,11 +181,15 @@ class AnswerOptions:
 
     REMOVES_TOKENS: ClassVar[bool] = True
 
+    max_steps: int = 20
     action_pattern: str = "<answer>(.*?)</answer>"
     special_token_list: Sequence[str] | None = ("<|im_start|>", "<|im_end|>")
     format_penalty: float = 0.0
     env_instruction: str | None = None
     evaluation_split: str | None = None
+
+    def __post_init__(self) -> None:
+        check_int("max_steps", self.max_steps, 1)
 
     def text_options(self) -> TextOptions:
         """Return the options of the parser, checked.

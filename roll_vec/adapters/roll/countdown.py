@@ -1,4 +1,4 @@
-"""Countdown: the class of ROLL's guide, and one for its pipeline, which has none.
+"""Countdown: the class of ROLL's guide.
 
 Names and defaults of the guide's are those of ROLL's first version (commit 35bea6a2),
 and so is the choice of tasks.  Rewards and rules are those of the single environment
@@ -16,12 +16,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from roll_vec.adapters.roll.configs import AnswerOptions, EnvConfig, GuideEnv
-from roll_vec.adapters.roll.gem_env import GemEnv
+from roll_vec.adapters.roll.configs import EnvConfig, GuideEnv
 from roll_vec.envs.countdown.env import Countdown
 from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.task_files import TaskFile
-from roll_vec.envs.countdown.texts import write_instructions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
     accepts_keywords_of,
@@ -44,7 +42,7 @@ class CountdownEnvConfig(EnvConfig):
     """
 
     OPTIONS: ClassVar[type[Any]] = CountdownOptions
-    OURS: ClassVar[Mapping[str, str | None]] = {"train_path": "data"}
+    OURS: ClassVar[Mapping[str, str]] = {"train_path": "data"}
     # ROLL's own example answers ``- 3 + 8 + 1``.
     FIXED: ClassVar[Mapping[str, Any]] = {"unary_minus": True}
 
@@ -61,8 +59,8 @@ class CountdownEnvConfig(EnvConfig):
 
 
 @functools.lru_cache(maxsize=8)
-def signed_rows(file: TaskFile, max_instances: int) -> list[int]:
-    """Return the numbers of the rows that ROLL plays, and RAGEN.
+def _signed_rows(file: TaskFile, max_instances: int) -> list[int]:
+    """Return the numbers of the rows that ROLL plays.
 
     Raises
     ------
@@ -110,7 +108,7 @@ class CountdownEnv(GuideEnv, Countdown):
     ) -> None:
         super().__init__(CountdownEnvConfig, config, keywords)
         if self._file is not None:
-            self._rows = signed_rows(self._file, self.config.max_instances)
+            self._rows = _signed_rows(self._file, self.config.max_instances)
 
     def _make_task(self, level: int) -> tuple[list[int], int]:
         """Return the task of a level: of a file, one of the rows that ROLL plays."""
@@ -144,60 +142,3 @@ class CountdownEnv(GuideEnv, Countdown):
         text = super().render()
         assert text is not None, "the config has a render mode"
         return text if self._open else text.removeprefix(self._task)
-
-
-class GemCountdownEnv(GemEnv):
-    """Countdown: an answer is an expression.
-
-    Parameters
-    ----------
-    **keywords
-        Those of `AnswerOptions`, and those of
-        `roll_vec.envs.countdown.options.CountdownOptions`.
-
-    Raises
-    ------
-    InvalidOptionError, UnknownOptionError
-    """
-
-    ID = "roll_vec/Countdown-v0"
-    OPTIONS = CountdownOptions
-
-    @accepts_keywords_of(AnswerOptions, open_end=True)
-    def __init__(self, **keywords: Any) -> None:
-        super().__init__(keywords)
-        if not self.env_instruction:
-            form = self._parser.example("(8 - 2) * 5")
-            self.env_instruction = write_instructions(self.our_options)
-            if form is not None:
-                self.env_instruction += f"\nThe form of an answer is: {form}"
-
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take the expression of a model's answer; see `GemEnv.step`.
-
-        An answer that does not match the pattern is an empty expression.
-        """
-        parsed = self.parse_action(action)
-        expression = parsed["action"]
-        empty = "" if expression is None else Countdown.EMPTY_ANSWER
-        result = self._take(expression or empty)
-        observation, reward, terminated, truncated, outcome = result
-        if expression is None:
-            reward += self.format_penalty
-            info = self._invalid_info(parsed, success=False)
-        else:
-            text = f"At turn {self._turn}, your answer earned {reward} points."
-            info = self._info(parsed, text, outcome, penalty=0)
-        return observation, reward, terminated, truncated, info
-
-    def sample_random_action(self) -> str:
-        """Return the task's numbers in a random order, between random operators."""
-        _, _, listed = (self._observation or "nums: [1, 2]").partition("nums: [")
-        numbers = listed.partition("]")[0].split(", ")
-        self._random.shuffle(numbers)
-        return (
-            "".join(
-                f"{number} {self._random.choice('+-*/')} " for number in numbers[:-1]
-            )
-            + numbers[-1]
-        )

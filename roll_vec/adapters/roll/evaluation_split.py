@@ -75,15 +75,6 @@ class Place(NamedTuple):
 
     epoch: int  # counts resets of the counter
     round: int  # counts how often the split was played since
-    is_playing: bool  # it has got an episode of this round
-
-
-class _Round:
-    """One time that a split is played."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[Any, int] = {}  # of episodes, by seed
-        self.num_playing = 0  # environments
 
 
 class EpisodeCounter:
@@ -97,21 +88,22 @@ class EpisodeCounter:
     def __init__(self, num_episodes: int) -> None:
         self._num_episodes = num_episodes
         self._lock = threading.Lock()
-        self._epoch, self._rounds = 0, [_Round()]
+        self._epoch = 0
+        # For each time that the split is played the numbers of episodes, by seed.
+        self._rounds: list[dict[Any, int]] = [{}]
 
     def join(self) -> Place:
         """Return the place of a new environment: the round that is played now.
 
-        A round in which each environment has come to the end is over.  A later
-        environment begins the next one: else the cell of a notebook that runs again
-        would play nothing, as long as the environment of the first run exists.
+        A round whose last episode has begun is over, and a later environment begins the
+        next one: else the cell of a notebook that runs again would play nothing, as
+        long as the environment of the first run exists.
         """
         with self._lock:
-            last = self._rounds[-1]
-            is_over = len(last.numbers) >= self._num_episodes and not last.num_playing
-            return Place(self._epoch, len(self._rounds) - 1 + is_over, False)
+            is_over = len(self._rounds[-1]) >= self._num_episodes
+            return Place(self._epoch, len(self._rounds) - 1 + is_over)
 
-    def take(self, place: Place, seed: int | None) -> tuple[int | None, Place]:
+    def begin(self, place: Place, seed: int | None) -> tuple[int | None, Place]:
         """Return the number of the next episode, and the new place.
 
         Parameters
@@ -128,23 +120,21 @@ class EpisodeCounter:
         """
         with self._lock:
             if place.epoch != self._epoch:
-                place = Place(self._epoch, 0, False)
+                place = Place(self._epoch, 0)
             while place.round >= len(self._rounds):
-                self._rounds.append(_Round())
-            this = self._rounds[place.round]
+                self._rounds.append({})
+            numbers = self._rounds[place.round]
             key = object() if seed is None else seed
-            number = this.numbers.setdefault(key, len(this.numbers))
+            number = numbers.setdefault(key, len(numbers))
             if number < self._num_episodes:
-                this.num_playing += not place.is_playing
-                return number, place._replace(is_playing=True)
-            this.num_playing -= place.is_playing
-            return None, Place(self._epoch, place.round + 1, False)
+                return number, place
+            return None, Place(self._epoch, place.round + 1)
 
     def reset(self) -> None:
         """Let all environments begin the split anew, wherever they stand."""
         with self._lock:
             self._epoch += 1
-            self._rounds = [_Round()]
+            self._rounds = [{}]
 
 
 class _RayCounter:
@@ -164,9 +154,9 @@ class _RayCounter:
         place: Place = self._ray.get(self._actor.join.remote())
         return place
 
-    def take(self, place: Place, seed: int | None) -> tuple[int | None, Place]:
+    def begin(self, place: Place, seed: int | None) -> tuple[int | None, Place]:
         result: tuple[int | None, Place]
-        result = self._ray.get(self._actor.take.remote(place, seed))
+        result = self._ray.get(self._actor.begin.remote(place, seed))
         return result
 
 

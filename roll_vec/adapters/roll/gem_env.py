@@ -47,11 +47,11 @@ class GemEnv(ABC):
     Parameters
     ----------
     keywords : mapping from str to object
-        The ``env_config`` of a yaml: keywords of `OWN` and of `OPTIONS`.
+        The ``env_config`` of a yaml: keywords of `ROLL_OPTIONS` and of `OPTIONS`.
 
     Attributes
     ----------
-    options, our_options : OWN, OPTIONS
+    options, our_options : ROLL_OPTIONS, OPTIONS
     env_instruction : str
     max_steps : int
     format_penalty : float
@@ -65,16 +65,15 @@ class GemEnv(ABC):
     ID: ClassVar[str]
     OPTIONS: ClassVar[type[Any]]
     """The options of our environment."""
-    OWN: ClassVar[type[AnswerOptions]] = AnswerOptions
+    ROLL_OPTIONS: ClassVar[type[AnswerOptions]]
     """The options that ROLL's class has besides."""
-    LEFT_OUT: ClassVar[Set[str]] = frozenset()
+    LEFT_OUT: ClassVar[Set[str]]
     """Keywords of `OPTIONS` that are not the yaml's to set."""
-    INSTRUCTION: ClassVar[str] = ""
+    INSTRUCTION: ClassVar[str]
     ACTION_LOOKUP: Any = None
     """The parser's names of actions; without names any text is an action."""
     EPISODE: ClassVar[tuple[str, ...]] = (
-        *("_turn", "_is_running"),
-        *("_observation", "_outcome"),
+        *("_turn", "_is_running", "_observation", "_outcome"),
     )
     """Attributes of an episode, besides the row of the batch: `get_state` has them."""
     # Of an evaluation split: who counts its episodes, and this environment's place.
@@ -84,16 +83,15 @@ class GemEnv(ABC):
 
     def __init__(self, keywords: Mapping[str, Any]) -> None:
         accepted = keywords_of(self.OPTIONS).keys() - self.LEFT_OUT
-        check_unknown(keywords, accepted | keywords_of(self.OWN).keys())
+        check_unknown(keywords, accepted | keywords_of(self.ROLL_OPTIONS).keys())
         ours = plain_value(keywords)
-        self.options: Any = pop_options(self.OWN, ours)
+        self.options: Any = pop_options(self.ROLL_OPTIONS, ours)
         if self.options.evaluation_split is not None:
             ours = self._play_split(self.options.evaluation_split, ours)
         ours = self._batch_keywords(ours)
         # Validated now, so that a bad keyword fails where it is written.
         self.our_options: Any = parse_options(self.OPTIONS, ours)
-        limits = vars(self.our_options) | vars(self.options)
-        self.max_steps: int = limits["max_steps"]
+        self.max_steps: int = self.options.max_steps
         self.env_instruction = self.options.env_instruction or self.INSTRUCTION
         texts = self.options.text_options()
         self.format_penalty = texts.format_penalty
@@ -110,9 +108,9 @@ class GemEnv(ABC):
         # Not seeded: members of a group have one seed, and should play differently.
         self._random = random.Random()
 
+    @abstractmethod
     def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
         """Return the keywords of the batch for those of the yaml that are ours."""
-        return keywords
 
     def _task_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
         """Return the keywords of the batch that may choose the task."""
@@ -157,7 +155,7 @@ class GemEnv(ABC):
         self, seed: int | None, options: dict[str, Any] | None
     ) -> tuple[Any, dict[str, Any]]:
         if self._counter is not None:
-            number, self._place = self._counter.take(self._place, seed)
+            number, self._place = self._counter.begin(self._place, seed)
             if number is None:
                 self._is_running = False
                 return None, {}
@@ -274,14 +272,14 @@ class GemEnv(ABC):
         return self._info(parsed, description, result, self.format_penalty)
 
     def _skip(
-        self, parsed: Mapping[str, Any], success: bool, max_turns: float = float("inf")
+        self, parsed: Mapping[str, Any], max_turns: float = float("inf")
     ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Return the results of an answer that is no action and moves nothing."""
         self._check_running()
         self._turn += 1
         has_ended = self._turn >= max_turns
         self._is_running = not has_ended
-        info = self._invalid_info(parsed, success)
+        info = self._invalid_info(parsed, bool(self._outcome.get("success")))
         return self._observation, self.format_penalty, has_ended, has_ended, info
 
     def render(self, mode: str | None = None) -> Any:  # noqa: ARG002
@@ -295,7 +293,7 @@ class GemEnv(ABC):
         -------
         dict
             It can be pickled.  `set_state` of any environment of the same keywords
-            takes it, also in another process.
+            accepts it, also in another process.
 
         Raises
         ------
@@ -304,8 +302,8 @@ class GemEnv(ABC):
         if self._session is None:
             message = "the environment must be reset before it has a state"
             raise ResetNeededError(message)
-        own = {name: getattr(self, name) for name in self.EPISODE}
-        return {**copy.deepcopy(own), "row": self._session.get_state()}
+        episode = {name: getattr(self, name) for name in self.EPISODE}
+        return {**copy.deepcopy(episode), "row": self._session.get_state()}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state of `get_state`; what follows equals what followed it then.
@@ -350,7 +348,7 @@ class GemEnv(ABC):
         return self
 
     def close(self) -> None:
-        """Free the row of the batch; a later reset takes one again."""
+        """Free the row of the batch; a later reset opens another."""
         if self._session is not None:
             self._session.close()
             self._session = self._observation = None
@@ -365,7 +363,6 @@ GEM_IDS = {
     "roll_vec/sokoban_tool_call": f"{_PACKAGE}:GemSokobanToolCallEnv",
     "roll_vec/frozen_lake": f"{_PACKAGE}:GemFrozenLakeEnv",
     "roll_vec/webshop": f"{_PACKAGE}:GemWebShopEnv",
-    "roll_vec/countdown": f"{_PACKAGE}:GemCountdownEnv",
 }
 """By ``env_type`` of a yaml: where GEM finds the class."""
 

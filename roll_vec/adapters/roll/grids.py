@@ -5,6 +5,7 @@ Names and defaults are ROLL's.  Rules, levels and rewards are those of our envir
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -21,48 +22,26 @@ from roll_vec.adapters.roll.configs import (
 )
 from roll_vec.adapters.roll.gem_env import GemEnv
 from roll_vec.adapters.roll.shared_batch import engine_of
-from roll_vec.adapters.tiles import GYM_SOKOBAN, GYMNASIUM, OWN, make_painter
+from roll_vec.adapters.tiles import paint_lake, paint_rooms
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.single_env import SingleEnv
 from roll_vec.envs.frozen_lake import RandomFrozenLake
 from roll_vec.envs.sokoban import Sokoban
 from roll_vec.errors import InvalidOptionError
 from roll_vec.objects.base_envs import BaseDiscreteActionEnv
-from roll_vec.options import accepts_keywords_of, check_choice, check_int, keywords_of
-from roll_vec.render.tiles import TILE_SIZE
+from roll_vec.options import accepts_keywords_of, check_choice, keywords_of
 from roll_vec.seeding import check_seed
 from roll_vec.text.options import TextOptions
 
 # ROLL's step limit; the registered ids have the same.
 MAX_STEPS = 100
-# Gymnasium's pixels of a cell, and of a side at most.
-_CELL_SIZE, _LONGEST_SIDE = 64, 512
-# By ROLL's render mode.
-_OBS_MODES = {"text": "text", "rgb_array": "rgb"}
-
-
-def resize_lake(observation: Any) -> Any:
-    """Return pixels in the size of Gymnasium's FrozenLake, and a text as it is.
-
-    ROLL's and RAGEN's lakes are subclasses of Gymnasium's, and show its pictures.
-
-    Parameters
-    ----------
-    observation : (16 H, 16 W, 3) uint8, or str
-
-    Returns
-    -------
-    (min(64 H, 512), min(64 W, 512), 3) uint8, or str
-        Of each pixel the nearest one of ours.
-    """
-    if isinstance(observation, str):
-        return observation
-    return observation[np.ix_(*map(_nearest_pixels, observation.shape[:2]))]
-
-
-def _nearest_pixels(length: int) -> NDArray[np.int64]:
-    size = min(length // TILE_SIZE * _CELL_SIZE, _LONGEST_SIDE)
-    return np.arange(size) * length // size
+SOKOBAN_RULES = (
+    "You are solving the Sokoban puzzle. "
+    "You are the player and you need to push all boxes to targets. "
+    "When you are right next to a box, you can push it by moving in the same "
+    "direction. You cannot push a box through a wall, and you cannot pull a box."
+)
+"""The beginning of ROLL's prompts."""
 
 
 class GuideGridEnv(  # type: ignore[override, misc, unused-ignore]
@@ -77,7 +56,7 @@ class GuideGridEnv(  # type: ignore[override, misc, unused-ignore]
     ) -> None:
         self.config = make_config(config_class, config, keywords)
         SingleEnv.__init__(self, self.config.make_options())
-        # Users declare these tables on their class; here each environment has its own.
+        # Users declare these tables on their class; here each environment has its roll.
         self.ACTION_LOOKUP = self.options.action_lookup  # type: ignore[misc]
         self.GRID_LOOKUP = self.options.grid_lookup  # type: ignore[misc]
 
@@ -116,11 +95,11 @@ class SokobanEnvConfig(GridConfig):
     """ROLL's configuration of Sokoban; the fields are those of `Sokoban`.
 
     ``render_mode`` is ``text`` or ``rgb_array``; observations have the same form.
-    ``levels`` are played in place of generated rooms; ``dim_room`` becomes their size.
+    ``levels`` are played in place of generated rooms.  ``dim_x`` and ``dim_y`` become
+    ``dim_room``.
     """
 
     OPTIONS: ClassVar[type[Any]] = Sokoban
-    SIZES = (("levels",), ("dim_room",), ("dim_x", "dim_y"))
 
     dim_room: tuple[int, int] = Sokoban.dim_room
     max_steps: int = MAX_STEPS
@@ -134,6 +113,11 @@ class SokobanEnvConfig(GridConfig):
     dim_y: int | None = None
     render_mode: str = "text"
     levels: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dim_x is not None and self.dim_y is not None:
+            self.dim_room = (self.dim_x, self.dim_y)
 
 
 class SokobanEnv(GuideGridEnv):
@@ -165,11 +149,10 @@ class FrozenLakeEnvConfig(GridConfig):
     """ROLL's configuration of FrozenLake, see `RandomFrozenLake`.
 
     ``map_seed`` is the seed of the first episode if `reset` gets none.  ``levels`` are
-    played in place of random maps; ``size`` becomes their number of rows.
+    played in place of random maps.
     """
 
     OPTIONS: ClassVar[type[Any]] = RandomFrozenLake
-    SIZES = (("levels",), ("size",))
 
     size: int = RandomFrozenLake.size
     p: float = RandomFrozenLake.p
@@ -221,60 +204,32 @@ class FrozenLakeEnv(GuideGridEnv):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GemGridOptions(AnswerOptions):
+class GridOptions(AnswerOptions):
     """The keywords that ROLL's Sokoban and FrozenLake share, and ROLL's defaults.
 
     Parameters
     ----------
     render_mode : str
-        ``text``, or ``rgb_array`` for pixels as observations: (height, width, 3) uint8
-        of ROLL's size.
-    tiles : str
-        The package whose pictures pixels are made of: `TILES`, as in ROLL, or
-        ``roll_vec``.
-    max_steps : int
+        ``text``, or ``rgb_array`` for pixels as observations: (height, width, 3) uint8.
+        Pictures are those of gym-sokoban and Gymnasium, as in ROLL.
     grid_lookup, grid_vocab, action_lookup : mapping or None
         Symbols by code, meanings by symbol, names of actions by code; None: ROLL's.
-    action_pattern, special_token_list, format_penalty, env_instruction
-    evaluation_split
-        See `AnswerOptions`.
+    **keywords
+        Those of `AnswerOptions`.
 
     Raises
     ------
     InvalidOptionError
     """
 
-    TILES: ClassVar[str]
-
     render_mode: str = "text"
-    tiles: str
-    max_steps: int = 20
     grid_lookup: Mapping[int, str] | None = None
     grid_vocab: Mapping[str, str] | None = None
     action_lookup: Mapping[int, str] | None = None
 
     def __post_init__(self) -> None:
-        check_choice("render_mode", self.render_mode, tuple(_OBS_MODES))
-        check_choice("tiles", self.tiles, (self.TILES, OWN))
-        check_int("max_steps", self.max_steps, 1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GemSokobanOptions(GemGridOptions):
-    """The keywords of ROLL's Sokoban, see `GemGridOptions`."""
-
-    TILES: ClassVar[str] = GYM_SOKOBAN
-
-    tiles: str = GYM_SOKOBAN
-
-
-@dataclass(frozen=True, kw_only=True)
-class GemFrozenLakeOptions(GemGridOptions):
-    """The keywords of ROLL's FrozenLake, see `GemGridOptions`."""
-
-    TILES: ClassVar[str] = GYMNASIUM
-
-    tiles: str = GYMNASIUM
+        super().__post_init__()
+        check_choice("render_mode", self.render_mode, RENDER_MODES)
 
 
 class GemGridEnv(GemEnv):
@@ -288,7 +243,7 @@ class GemGridEnv(GemEnv):
     """
 
     OPTIONS: ClassVar[type[GridEnv]]
-    OWN: ClassVar[type[GemGridOptions]]
+    ROLL_OPTIONS = GridOptions
     LEFT_OUT = frozenset(
         {
             *("action_mode", "action_start", "obs_mode", "render_scale"),
@@ -298,31 +253,26 @@ class GemGridEnv(GemEnv):
     # The code of the first action, as in ROLL.
     ACTION_START: ClassVar[int]
     ACTION_LOOKUP: dict[int, str]
-    # The last action of the episode, where a picture shows it.
-    _direction: int | None = None
 
     def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
-        family, start, own = self.OPTIONS.FAMILY, self.ACTION_START, self.options
-        self.render_mode = own.render_mode
-        self.GRID_LOOKUP = dict(own.grid_lookup or family.glyphs)
-        self.GRID_VOCAB = dict(own.grid_vocab or family.meanings)
-        names = dict(own.action_lookup or enumerate(self.OPTIONS.actions, start))
+        family, start, roll = self.OPTIONS.FAMILY, self.ACTION_START, self.options
+        self.render_mode = roll.render_mode
+        self.GRID_LOOKUP = dict(roll.grid_lookup or family.glyphs)
+        self.GRID_VOCAB = dict(roll.grid_vocab or family.meanings)
+        names = dict(roll.action_lookup or enumerate(self.OPTIONS.actions, start))
         # 0 is "no operation" where actions start at 1.
         last = start + len(self.OPTIONS.actions) - 1
         if not set(names) <= set(range(last + 1)):
             accepted = f"codes from 0 to {last}"
             raise InvalidOptionError.expected("action_lookup", accepted, names)
         self.ACTION_LOOKUP = names
-        obs_mode = _OBS_MODES[own.render_mode]
-        if own.render_mode != "text" and make_painter(own.tiles) is not None:
-            obs_mode = "grid"
         return {
             **keywords,
             "action_start": start,
             "grid_lookup": self.GRID_LOOKUP,
-            "obs_mode": obs_mode,
-            # That of the frames which are no observations, see `render`.
-            "render_mode": "text" if own.render_mode != "text" else "rgb_array",
+            # Pictures are made of the grids, see `_paint`.
+            "obs_mode": "text" if roll.render_mode == "text" else "grid",
+            "render_mode": "text",
         }
 
     def get_instructions(self) -> str:
@@ -354,29 +304,24 @@ class GemGridEnv(GemEnv):
         ------
         InvalidOptionError
         """
-        check_choice("mode", mode, (None, *_OBS_MODES))
+        check_choice("mode", mode, (None, *RENDER_MODES))
         if mode in (None, self.render_mode) or self._observation is None:
             return self._observation
         assert self._session is not None, "there is an observation"
-        return self._show(self._session.render())
+        return self._session.render() if mode == "text" else self._paint()
 
     def _note(self, observation: Any, info: Mapping[str, Any]) -> None:
-        super()._note(self._show(observation), info)
+        is_text = self.render_mode == "text"
+        super()._note(observation if is_text else self._paint(), info)
 
-    def _show(self, frame: Any) -> Any:
-        """Return ROLL's form of a frame of ours: a text, or an array for a picture."""
-        if isinstance(frame, str):
-            return frame
-        painter = make_painter(self.options.tiles)
-        if painter is None:
-            return self._resize(frame)
-        assert self._session is not None, "it has the frame"
-        engine, env_id = engine_of(self._session), self._session.env_id
-        return painter(engine, env_id, self._direction)
+    @abstractmethod
+    def _paint(self) -> NDArray[np.uint8]:
+        """Return ROLL's picture of the grid, (height, width, 3)."""
 
-    def _resize(self, picture: Any) -> Any:
-        """Return a picture of our own tiles in ROLL's size."""
-        return picture
+    def _read_batch(self) -> tuple[Any, NDArray[np.int64]]:
+        """Return the engine of the batch, and the number of this environment there."""
+        assert self._session is not None, "a reset has opened it"
+        return engine_of(self._session), np.array([self._session.env_id])
 
     def _valid_info(
         self, parsed: Mapping[str, Any], result: Mapping[str, Any], penalty: float
@@ -401,7 +346,7 @@ class GemSokobanEnv(GemGridEnv):
     Parameters
     ----------
     **keywords
-        Those of `GemSokobanOptions`, and those of
+        Those of `GridOptions`, and those of
         `roll_vec.envs.sokoban.Sokoban` with ROLL's defaults: rooms of
         10 × 10 cells with 4 boxes.
 
@@ -412,20 +357,15 @@ class GemSokobanEnv(GemGridEnv):
 
     ID = "roll_vec/Sokoban-v0"
     OPTIONS = Sokoban
-    OWN = GemSokobanOptions
     ROOM: ClassVar[Mapping[str, Any]] = {"dim_room": (10, 10), "num_boxes": 4}
     """ROLL's defaults of rooms that are generated."""
     ACTION_START = 1
     INSTRUCTION = (
-        "You are solving the Sokoban puzzle. "
-        "You are the player and you need to push all boxes to targets. "
-        "When you are right next to a box, you can push it by moving in the same "
-        "direction. "
-        "You cannot push a box through a wall, and you cannot pull a box. "
-        "The answer must be one of action in a turn, format is <answer>Right</answer>."
+        f"{SOKOBAN_RULES} The answer must be one of action in a turn, format is "
+        "<answer>Right</answer>."
     )
 
-    @accepts_keywords_of(GemSokobanOptions, open_end=True)
+    @accepts_keywords_of(GridOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(keywords)
 
@@ -440,6 +380,11 @@ class GemSokobanEnv(GemGridEnv):
             **super()._batch_keywords(keywords),
             "max_steps": self.options.max_steps,
         }
+
+    def _paint(self) -> NDArray[np.uint8]:
+        engine, env_ids = self._read_batch()
+        picture: NDArray[np.uint8] = paint_rooms(engine.grids(env_ids))[0]
+        return picture
 
     def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take the action of a model's answer; see `GemEnv.step`."""
@@ -459,8 +404,6 @@ class GemSokobanEnv(GemGridEnv):
 class GemFrozenLakeEnv(GemGridEnv):
     """ROLL's ``frozen_lake``: an answer without an action moves nothing.
 
-    Pictures have 64 pixels a cell, and at most 512 a side, as ROLL's.
-
     As in ROLL the step limit ends no episode: ROLL's environment manager has its own.
     An episode that ends in a hole at the limit or later is truncated as well.
 
@@ -470,7 +413,7 @@ class GemFrozenLakeEnv(GemGridEnv):
         Without effect on episodes of a seed, as in ROLL: the seed of a first reset
         without one.
     **keywords
-        Those of `GemFrozenLakeOptions`, and those of
+        Those of `GridOptions`, and those of
         `roll_vec.envs.frozen_lake.RandomFrozenLake`, whose defaults are
         ROLL's.
 
@@ -481,9 +424,10 @@ class GemFrozenLakeEnv(GemGridEnv):
 
     ID = "roll_vec/RandomFrozenLake-v0"
     OPTIONS = RandomFrozenLake
-    OWN = GemFrozenLakeOptions
     ACTION_START = 0
-    EPISODE = (*GemGridEnv.EPISODE, "_success", "_direction")
+    EPISODE = (*GemGridEnv.EPISODE, "_direction")
+    # The last action of the episode, which Gymnasium's picture may show.
+    _direction: int | None = None
     INSTRUCTION = (
         "You are solving the FrozenLake puzzle. "
         "Forbid the whole and go to the target. "
@@ -491,29 +435,27 @@ class GemFrozenLakeEnv(GemGridEnv):
         "The answer must be one of action in a turn, format is <answer>Right</answer>"
     )
 
-    @accepts_keywords_of(GemFrozenLakeOptions, open_end=True)
+    @accepts_keywords_of(GridOptions, open_end=True)
     def __init__(self, *, map_seed: int | None = None, **keywords: Any) -> None:
         self._map_seed = None if map_seed is None else check_seed(map_seed)
-        self._success = False
         super().__init__(keywords)
 
     def reset(self, seed: int | None = None) -> tuple[Any, dict[str, Any]]:
         """Start a new episode; see `GemEnv.reset`."""
         if seed is None:
             seed = self._map_seed
-        self._map_seed, self._success = None, False
-        self._direction = None
+        self._map_seed = self._direction = None
         return super().reset(seed)
 
     def step(self, action: str) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take the action of a model's answer; see `GemEnv.step`."""
         parsed = self.parse_action(action)
         if parsed["action"] is None:
-            return self._skip(parsed, self._success)
+            return self._skip(parsed)
         result = self._take(parsed["action"])
         observation, reward, terminated, _, outcome = result
-        self._success = bool(outcome["success"])
-        truncated = terminated and not self._success and self._turn >= self.max_steps
+        has_failed = terminated and not outcome["success"]
+        truncated = has_failed and self._turn >= self.max_steps
         info = self._valid_info(parsed, outcome, self.format_penalty)
         return observation, reward, terminated, truncated, info
 
@@ -522,5 +464,8 @@ class GemFrozenLakeEnv(GemGridEnv):
         self._direction = action
         return super()._take(action)
 
-    def _resize(self, picture: Any) -> Any:
-        return resize_lake(picture)
+    def _paint(self) -> NDArray[np.uint8]:
+        engine, env_ids = self._read_batch()
+        codes = engine.grids(env_ids)[0]
+        starts = np.arange(codes.size) == engine.named_variables()["start"][env_ids]
+        return paint_lake(codes, starts.reshape(codes.shape), self._direction)

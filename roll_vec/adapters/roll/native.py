@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
 
-from roll_vec.adapters.roll.grids import GemSokobanEnv, GemSokobanOptions
+from roll_vec.adapters.roll.grids import SOKOBAN_RULES, GemSokobanEnv, GridOptions
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.sokoban.moves import BOX, BOX_ON_TARGET
 from roll_vec.options import accepts_keywords_of, check_choice
@@ -78,7 +78,7 @@ _REMOVED_CALL = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class NativeOptions(GemSokobanOptions):
+class NativeOptions(GridOptions):
     """The keywords of ROLL's ``sokoban_native_env`` beside Sokoban's, and its defaults.
 
     Parameters
@@ -92,7 +92,7 @@ class NativeOptions(GemSokobanOptions):
     group_id, num_env_groups, mode, debug
         Accepted, without effect as in ROLL.
     **keywords
-        Those of `GemSokobanOptions`.
+        Those of `GridOptions`.
 
     Raises
     ------
@@ -153,7 +153,7 @@ class GemSokobanNativeEnv(GemSokobanEnv):
     InvalidOptionError, UnknownOptionError
     """
 
-    OWN = NativeOptions
+    ROLL_OPTIONS = NativeOptions
     EPISODE = (
         *GemSokobanEnv.EPISODE,
         *("message_history", "task_idx", "current_step", "reward"),
@@ -331,12 +331,7 @@ class ToolCallOptions(NativeOptions):
 
     full_history: bool = False
     env_instruction: str | None = (
-        "You are solving the Sokoban puzzle. "
-        "You are the player and you need to push all boxes to targets. "
-        "When you are right next to a box, you can push it by moving in the same "
-        "direction. "
-        "You cannot push a box through a wall, and you cannot pull a box. "
-        "Use the move_player tool to move the player."
+        f"{SOKOBAN_RULES} Use the move_player tool to move the player."
     )
 
 
@@ -370,7 +365,7 @@ class GemSokobanToolCallEnv(GemSokobanNativeEnv):
     InvalidOptionError, UnknownOptionError
     """
 
-    OWN = ToolCallOptions
+    ROLL_OPTIONS = ToolCallOptions
     TOOLS = (_TOOL,)
     SYSTEM_END = _USE_THE_TOOL
 

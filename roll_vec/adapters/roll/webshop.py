@@ -19,7 +19,7 @@ from roll_vec.envs.webshop.goals import GoalFilter
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.envs.webshop.state import list_actions
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import accepts_keywords_of, check_int
+from roll_vec.options import accepts_keywords_of
 
 # The names of WebShop's files of products and of their attributes begin so.
 _PRODUCTS, _ATTRIBUTES = "items_shuffle", "items_ins_v2"
@@ -81,15 +81,15 @@ def shop_keywords(
 
 
 @dataclass
-class ShopConfig(EnvConfig):
-    """The base of ROLL's and RAGEN's configurations of WebShop.
+class WebShopEnvConfig(EnvConfig):
+    """ROLL's configuration of WebShop, and the other files of a shop.
 
     ``file_path``, ``server`` and ``limit_goals`` are those of `shop_keywords`; other
     fields are those of `roll_vec.envs.webshop.options.WebShopOptions`.
     """
 
     OPTIONS: ClassVar[type[Any]] = WebShopOptions
-    OURS: ClassVar[Mapping[str, str | None]] = {"file_path": "products"}
+    OURS: ClassVar[Mapping[str, str]] = {"file_path": "products"}
 
     observation_mode: str = "text"
     file_path: str | os.PathLike[str] | None = None
@@ -99,22 +99,16 @@ class ShopConfig(EnvConfig):
     num_products: int | None = None
     human_goals: bool = False
     show_attrs: bool = False
+    attributes: str | os.PathLike[str] | None = None
+    human_instructions: str | os.PathLike[str] | None = None
+    title_nouns: str | os.PathLike[str] | None = None
+    catalog_seed: int = 0
 
     def batch_keywords(self) -> dict[str, Any]:
         """Return the keywords of ``roll_vec/WebShop-v0``."""
         keywords = super().batch_keywords()
         products, limit_goals = keywords.pop("products"), keywords.pop("limit_goals")
         return shop_keywords(products, self.server, limit_goals, **keywords)
-
-
-@dataclass
-class WebShopEnvConfig(ShopConfig):
-    """ROLL's configuration of WebShop, and the other files of a shop."""
-
-    attributes: str | os.PathLike[str] | None = None
-    human_instructions: str | os.PathLike[str] | None = None
-    title_nouns: str | os.PathLike[str] | None = None
-    catalog_seed: int = 0
 
 
 class WebShopEnv(GuideEnv, WebShop):
@@ -193,18 +187,17 @@ class WebShopEnv(GuideEnv, WebShop):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GemWebShopOptions(AnswerOptions):
+class PipelineShopOptions(AnswerOptions):
     """The keywords of ROLL's ``webshop`` that `WebShopOptions` does not have.
 
     Parameters
     ----------
-    max_steps : int
     file_path, server, limit_goals
         See `shop_keywords`.
-    action_pattern, format_penalty, env_instruction, evaluation_split
-        See `AnswerOptions`.
     special_token_list : sequence of str, or None
         Without effect, as in ROLL.
+    **keywords
+        Those of `AnswerOptions`.
 
     Raises
     ------
@@ -218,9 +211,6 @@ class GemWebShopOptions(AnswerOptions):
     server: Any = None
     limit_goals: int | None = -1
 
-    def __post_init__(self) -> None:
-        check_int("max_steps", self.max_steps, 1)
-
 
 class GemWebShopEnv(GemEnv):
     """ROLL's ``webshop``: a page and its available actions as one text.
@@ -233,7 +223,7 @@ class GemWebShopEnv(GemEnv):
     Parameters
     ----------
     **keywords
-        Those of `GemWebShopOptions`, and those of
+        Those of `PipelineShopOptions`, and those of
         `roll_vec.envs.webshop.options.WebShopOptions`.
 
     Raises
@@ -243,11 +233,11 @@ class GemWebShopEnv(GemEnv):
 
     ID = "roll_vec/WebShop-v0"
     OPTIONS = WebShopOptions
-    OWN = GemWebShopOptions
+    ROLL_OPTIONS = PipelineShopOptions
     LEFT_OUT = frozenset({"observation_format"})
     INSTRUCTION = _INSTRUCTION
 
-    @accepts_keywords_of(GemWebShopOptions, open_end=True)
+    @accepts_keywords_of(PipelineShopOptions, open_end=True)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(keywords)
 
@@ -255,9 +245,9 @@ class GemWebShopEnv(GemEnv):
         return self._batch_keywords(keywords)
 
     def _batch_keywords(self, keywords: dict[str, Any]) -> dict[str, Any]:
-        own = self.options
+        shop = self.options
         keywords["observation_format"] = "roll"
-        return shop_keywords(own.file_path, own.server, own.limit_goals, **keywords)
+        return shop_keywords(shop.file_path, shop.server, shop.limit_goals, **keywords)
 
     def reset(
         self,
@@ -283,7 +273,7 @@ class GemWebShopEnv(GemEnv):
         """Take the action of a model's answer; see `GemEnv.step`."""
         parsed = self.parse_action(action)
         if parsed["action"] is None:
-            return self._skip(parsed, success=False, max_turns=self.max_steps)
+            return self._skip(parsed, self.max_steps)
         observation, reward, terminated, _, outcome = self._take(parsed["action"])
         clickables = tuple(outcome["available_actions"]["clickables"])
         is_effective = clickables == _EMPTY_RESULTS

@@ -1,4 +1,4 @@
-"""Groups of environments with verl-agent's methods; as they are, those of text games.
+"""Groups of environments with verl-agent's methods.
 
 An environment that has ended stays as it is until the next reset: done, reward 0, the
 last observation and info.  verl-agent's own play on there, and its rollout loop leaves
@@ -7,9 +7,9 @@ these steps out.
 
 from __future__ import annotations
 
-import copy
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,35 +20,28 @@ from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededE
 from roll_vec.options import check_bool, check_choice, check_int
 from roll_vec.registration.factories import make_vec
 from roll_vec.seeding import check_seed
-from roll_vec.vector.known_infos import SUCCESS_KEYS, read_success
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 Info = dict[str, Any]
 
-SEED_DRAWS = ("verl_agent", "fixed")
-# The ends of verl-agent's ranges of seeds.
-TRAIN_SEEDS, VALIDATION_SEEDS = (0, (1 << 16) - 1), (1 << 16, (1 << 32) - 1)
-SUCCESS_REWARD = 10.0
 
-
-def take_keywords(env_kwargs: Mapping[str, Any] | None, **own: Any) -> dict[str, Any]:
-    """Return the keywords of a batch: those of a user, and our own.
+def merge_keywords(
+    env_kwargs: Mapping[str, Any] | None, **fixed: Any
+) -> dict[str, Any]:
+    """Return the keywords of a batch: those of a user, and fixed ones.
 
     Raises
     ------
     InvalidOptionError
-        If ``env_kwargs`` is not a mapping, or has one of our own.
+        If ``env_kwargs`` is not a mapping, or has one of the fixed ones.
     """
-    own["autoreset_mode"] = "Disabled"
+    fixed["autoreset_mode"] = "Disabled"
     if not isinstance(env_kwargs, (Mapping, type(None))):
         raise InvalidOptionError.expected("env_kwargs", "a dict or None", env_kwargs)
     keywords = plain_value(env_kwargs or {})
-    for name in own.keys() & keywords.keys():
+    for name in fixed.keys() & keywords.keys():
         accepted = f"no {name}, which the build function sets"
         raise InvalidOptionError.expected("env_kwargs", accepted, keywords)
-    return {**keywords, **own}
+    return {**keywords, **fixed}
 
 
 class Groups(NamedTuple):
@@ -58,11 +51,10 @@ class Groups(NamedTuple):
     env_num: int
     group_n: int
     is_train: bool
-    seed_draw: str
     evaluation_split: str | None = None
 
 
-class VerlAgentEnvs:
+class VerlAgentEnvs(ABC):
     """Groups of environments; those of a group play the same task.
 
     Parameters
@@ -89,18 +81,11 @@ class VerlAgentEnvs:
 
     mode = "text"
 
-    def __init__(
-        self,
-        id: str,
-        groups: Groups,
-        keywords: dict[str, Any],
-    ) -> None:
+    def __init__(self, id: str, groups: Groups, keywords: dict[str, Any]) -> None:
         self.env_num = check_int("env_num", groups.env_num, 1)
         self.group_n = check_int("group_n", groups.group_n, 1)
         self.num_processes = self.env_num * self.group_n
         self.is_train = check_bool("is_train", groups.is_train)
-        check_choice("seed_draw", groups.seed_draw, SEED_DRAWS)
-        self._is_fixed = groups.seed_draw == "fixed"
         self._rng = np.random.RandomState(_check_numpy_seed(groups.seed))
         # The tasks of an evaluation split, and how many of them have begun.
         self._split_tasks: Sequence[int] | None = None
@@ -108,7 +93,6 @@ class VerlAgentEnvs:
         if groups.evaluation_split is not None:
             split, keywords = apply_split(id, groups.evaluation_split, keywords)
             self._split_tasks = split.seeds
-        self._tasks: NDArray[np.int64] | None = None
         self._ended = np.zeros(self.num_processes, np.bool_)
         self._infos: list[Info] = []
         self._observations: Sequence[Any] = ()
@@ -127,9 +111,7 @@ class VerlAgentEnvs:
         ------
         ClosedError
         """
-        if self._tasks is None or not self._is_fixed:
-            self._tasks = self._next_tasks()
-        self._infos = self._begin(self._tasks)
+        self._infos = self._begin(self._next_tasks())
         self._ended[:] = False
         return self._observe(), [dict(info) for info in self._infos]
 
@@ -184,56 +166,6 @@ class VerlAgentEnvs:
         infos = [dict(info) for info in self._infos]
         return self._observe(), rewards, self._ended.tolist(), infos
 
-    def get_state(self) -> dict[str, Any]:
-        """Return the state of all environments; it can be pickled.
-
-        The draw of the tasks of later resets is no part of it.
-
-        Raises
-        ------
-        ResetNeededError, ClosedError
-        """
-        return {"envs": self.envs.get_state(), "infos": copy.deepcopy(self._infos)}
-
-    def set_state(
-        self, state: Mapping[str, Any], rows: Sequence[int] | None = None
-    ) -> tuple[list[Any], list[Info]]:
-        """Go to a state of `get_state`, of environments with the same keywords.
-
-        Parameters
-        ----------
-        state : dict
-        rows : sequence of int, or None
-            For each environment the one of the state that it becomes a copy of; None:
-            that of its own number.
-
-        Returns
-        -------
-        observations, infos
-            As of `reset`.
-
-        Raises
-        ------
-        InvalidStateError, InvalidOptionError
-            No environment has moved then.
-        ClosedError
-        """
-        self._observations = self.envs.set_state(state["envs"], rows=rows)
-        indices = np.arange(self.num_processes) if rows is None else np.asarray(rows)
-        self._ended = state["envs"].arrays["has_ended"][indices]
-        infos = [state["infos"][row] for row in indices.tolist()]
-        self._infos = copy.deepcopy(infos)
-        return self._observe(), [dict(info) for info in self._infos]
-
-    def fork(self, k: int) -> list[Self]:
-        """Return k copies of all environments, which go on by themselves.
-
-        Raises
-        ------
-        InvalidOptionError
-        """
-        return [copy.deepcopy(self) for _ in range(check_int("k", k, 1))]
-
     def render(self, mode: str = "text", env_idx: int | None = None) -> Any:
         """Return the observation of an environment, or a list of all.
 
@@ -262,29 +194,22 @@ class VerlAgentEnvs:
         self._num_begun = numbers.stop % len(tasks)
         return np.array([tasks[number % len(tasks)] for number in numbers], np.int64)
 
+    @abstractmethod
     def _draw_tasks(self) -> NDArray[np.int64]:
-        """Return a task for each group, here a seed."""
-        low, high = TRAIN_SEEDS if self.is_train else VALIDATION_SEEDS
-        return self._rng.randint(low, high, size=self.env_num, dtype=np.int64)
+        """Return a drawn task for each group."""
 
+    @abstractmethod
     def _begin(self, tasks: NDArray[np.int64]) -> list[Info]:
         """Start a task in each group and return an info for each environment."""
-        seeds = np.repeat(tasks, self.group_n).tolist()
-        self._observations, _ = self.envs.reset(seed=seeds)
-        return [{"won": False} for _ in seeds]
 
     def _idle_outcomes(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
         """Return reward and info by environment for actions that are not steps."""
         del actions
         return {}
 
+    @abstractmethod
     def _outcome(self, i: int, reward: float, infos: Info) -> tuple[float, Info]:
         """Return verl-agent's reward and info of a step of an environment."""
-        # After a fault, which ends the episode, an environment has no infos.
-        values = {key: infos[key][i] for key in SUCCESS_KEYS if key in infos}
-        success = read_success(values) is True
-        info = {"task_score": reward, "won": success}
-        return SUCCESS_REWARD if success else 0.0, info
 
     def _observe(self) -> list[Any]:
         """Return the observations of all environments."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.adapters.roll.webshop import shop_keywords
-from roll_vec.adapters.verl_agent.envs import Groups, Info, VerlAgentEnvs
+from roll_vec.adapters.verl_agent.envs import (
+    Groups,
+    Info,
+    VerlAgentEnvs,
+    merge_keywords,
+)
 from roll_vec.envs.webshop.catalogue import load_catalogue
 from roll_vec.envs.webshop.goals import SPLITS
 from roll_vec.envs.webshop.options import WebShopOptions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import pop_options
+
+SUCCESS_REWARD = 10.0
 
 
 def catalogue_keywords(env_kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -46,8 +54,9 @@ class WebShopEnvs(VerlAgentEnvs):
     InvalidOptionError, InvalidSeedError, UnknownOptionError, MissingExtraError
     """
 
-    def __init__(self, id: str, groups: Groups, keywords: dict[str, Any]) -> None:
-        super().__init__(id, groups, keywords)
+    def __init__(self, groups: Groups, env_kwargs: Mapping[str, Any] | None) -> None:
+        keywords = catalogue_keywords(merge_keywords(env_kwargs, max_episode_steps=-1))
+        super().__init__("roll_vec/WebShop-v0", groups, keywords)
         options = pop_options(WebShopOptions, dict(keywords))
         goals = load_catalogue(options).goals.select(
             options.filter_goals, options.limit_goals
@@ -89,8 +98,10 @@ class WebShopEnvs(VerlAgentEnvs):
         actions = {"has_search_bar": True, "clickables": ["search"]}
         if not self._ended[i]:
             actions = _available_actions(infos, i)
-        reward, info = super()._outcome(i, reward, infos)
-        return reward, {"available_actions": actions, **info}
+        # After a fault, which ends the episode, an environment has no infos.
+        won = bool(infos["success"][i]) if "success" in infos else False
+        info = {"available_actions": actions, "task_score": reward, "won": won}
+        return SUCCESS_REWARD if won else 0.0, info
 
 
 def _available_actions(infos: Info, i: int) -> dict[str, Any]:

@@ -17,13 +17,9 @@ from typing import Any
 import numpy as np
 
 
-def write(name: str, content: Any) -> None:
-    """Write a file into the folder that the command line names: ``name.json``.
-
-    That of ``rows`` has rows, as in `tests.frameworks.results`; others are transcripts.
-    """
-    text = f"{json.dumps(content)}\n"
-    Path(sys.argv[1], f"{name}.json").write_text(text, "utf-8")
+def write(rows: list[dict[str, Any]]) -> None:
+    """Write rows, as in `tests.frameworks.results`, to the file of the command line."""
+    Path(sys.argv[1]).write_text(f"{json.dumps(rows)}\n", "utf-8")
 
 
 def measure(

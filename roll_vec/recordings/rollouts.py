@@ -1,0 +1,185 @@
+"""Rollouts: a policy plays any vector environment for a number of steps.
+
+The bookkeeping is a few array operations a step, whatever the number of environments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Protocol, TypeAlias
+
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from roll_vec.errors import InvalidActionError
+from roll_vec.kernels.signals import CriticalSection
+from roll_vec.recordings.driver import Reset, Step, play_steps
+from roll_vec.recordings.episodes import EpisodeAccount, Episodes
+from roll_vec.recordings.events import BatchEvent
+from roll_vec.registration.any_id import mode_of
+
+Vector: TypeAlias = VectorEnv[Any, Any, Any]
+
+
+PROGRESS_SECONDS = 0.1
+"""The time between two reports of progress."""
+
+
+class Recorder(Protocol):
+    """Receives the events of a rollout."""
+
+    def add(self, event: BatchEvent) -> None:
+        """Add a reset or a step; called before the next one."""
+
+    def add_exception(self, actions: Any, error: Exception) -> None:
+        """Add the actions of the last step, which raised an exception."""
+
+
+@dataclass(frozen=True)
+class RolloutSummary:
+    """The episodes of a rollout, its steps and its times.
+
+    Attributes
+    ----------
+    episodes : Episodes
+    env_steps : int
+        Steps of single environments, without the autoresets of next-step mode.
+    startup_seconds : float
+        Time of the first reset and step, which may include compilation.
+    timed_env_steps : int
+        Steps of single environments after the first step of the vector.
+    timed_seconds : float
+        Time of these steps, with the policy and the bookkeeping.
+    steps : int
+        Steps of the vector.
+    is_interrupted : bool
+        True: Ctrl-C ended it before the last step.
+    faults : int
+        Episodes that ended because an environment of a pool failed.
+    first_error : str or None
+        The error of the first environment that failed, if one did.
+    exception : Exception or None
+        With a recorder, the exception of a step, which ended the rollout.
+    """
+
+    episodes: Episodes
+    env_steps: int
+    startup_seconds: float
+    timed_env_steps: int
+    timed_seconds: float
+    steps: int
+    is_interrupted: bool = False
+    faults: int = 0
+    first_error: str | None = None
+    exception: Exception | None = None
+
+    @property
+    def steps_per_second(self) -> float | None:
+        """Rate after the first step; None if there was only one."""
+        if self.timed_seconds <= 0 or self.timed_env_steps == 0:
+            return None
+        return self.timed_env_steps / self.timed_seconds
+
+
+def roll_out(
+    env: Vector,
+    policy: Callable[[Any], Any],
+    *,
+    steps: int,
+    seed: int,
+    on_progress: Callable[[int, int, float], None] | None = None,
+    recorder: Recorder | None = None,
+) -> RolloutSummary:
+    """Reset with a seed, step `steps` times and account for the episodes that end.
+
+    Parameters
+    ----------
+    env : VectorEnv
+        Left open, in the state after the last step.
+    policy : callable
+        From observations to actions.
+    steps : int
+        Steps of the vector, at least 1.
+    seed : int
+    on_progress : callable, optional
+        Called with the number of steps, the timed environment steps so far and their
+        seconds; after the first step and the last one, and every tenth of a second.
+    recorder : Recorder, optional
+        Receives all events.
+
+    Returns
+    -------
+    RolloutSummary
+        After Ctrl-C, of the steps until then.
+    """
+    is_disabled = mode_of(env) is AutoresetMode.DISABLED
+    account, parts = EpisodeAccount(env), []
+    section = CriticalSection()
+    begin = first_end = now = perf_counter()
+    num_steps = first_steps = 0
+    next_report = 0.0
+    is_interrupted, exception = False, None
+    step: Step | None = None
+
+    def choose(event: BatchEvent | None) -> Reset | Step | None:
+        nonlocal step
+        step = None
+        if event is None:
+            return Reset(seed=seed)
+        if num_steps == steps:
+            return None
+        if is_disabled and event.ends.any():
+            return Reset(event.ends)
+        step = Step(policy(event.observations))
+        return step
+
+    events = play_steps(env, choose)
+    try:
+        section.open()
+        while True:
+            try:
+                event = next(events, None)
+            except Exception as error:
+                # Those of the policy, and of resets, are raised.
+                is_bad = isinstance(error, InvalidActionError)
+                if recorder is None or step is None or is_bad:
+                    raise
+                recorder.add_exception(step.actions, error)
+                exception = error
+                break
+            if event is None:
+                break
+            # The account and the record have the same steps.
+            with section:
+                if recorder is not None:
+                    recorder.add(event)
+                if len(episodes := account.add(event)):
+                    parts.append(episodes)
+                num_steps += not event.is_reset
+            now = perf_counter()
+            if num_steps <= 1:
+                first_end, first_steps = now, account.env_steps
+            is_due = now >= next_report or num_steps == steps
+            if on_progress is not None and not event.is_reset and is_due:
+                env_steps = account.env_steps - first_steps
+                on_progress(num_steps, env_steps, now - first_end)
+                next_report = now + PROGRESS_SECONDS
+    except KeyboardInterrupt:
+        is_interrupted = True
+        if num_steps == 0:
+            first_end = now = perf_counter()
+    finally:
+        section.close()
+    return RolloutSummary(
+        episodes=Episodes.join(parts),
+        env_steps=account.env_steps,
+        startup_seconds=first_end - begin,
+        timed_env_steps=account.env_steps - first_steps,
+        timed_seconds=now - first_end,
+        steps=num_steps,
+        is_interrupted=is_interrupted,
+        faults=account.faults,
+        first_error=account.first_error,
+        exception=exception,
+    )
