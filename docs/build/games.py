@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from docs.build.tables import code, table
@@ -17,31 +18,38 @@ from roll_vec.registration import ENVIRONMENTS
 
 Rows = Iterable[Sequence[str]]
 IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
-# A keyword that so many ids have with the same words is in one table for all.
+# Rows that so many ids have, with the same words, are in one table for all.
 COMMON = 5
-SECTIONS = ("actions", "observations", "cells", "rewards", "ends", "infos", "keywords")
+SECTIONS = (
+    "actions",
+    "observations",
+    "cells",
+    "rewards",
+    "ends",
+    "infos",
+    "keywords",
+    "sources",
+    "differences",
+)
+TITLES = {"sources": "Originals", "differences": "Differences"}
 describe = functools.cache(describe_env)
 
 
 def facts(_: str) -> str:
-    """Return a table of all ids: classes, spaces, rewards, originals."""
+    """Return a table of all ids: default observations and actions."""
     rows = []
     for id in IDS:
-        one, parts = describe(id), _sections(id)
+        one = describe(id)
         first = one.observations[0]
-        rewards = [f"{reward.value}: {reward.rule}" for reward in one.rewards]
-        sources = [": ".join((row[0], row[-1])) for row in parts["sources"][1]]
         rows.append(
             [
-                f"[{code(id)}]({one.page.rpartition('/')[2]})<br>{one.summary}",
-                code(str(ENVIRONMENTS[id].entry).rpartition(":")[2]),
+                f"[{code(id)}]({one.page.rpartition('/')[2]})",
+                one.summary,
                 f"{first.mode} {code(first.space)}",
                 one.list_actions().lower() or code(one.action_space),
-                *map("<br>".join, (rewards, sources, one.differences)),
             ]
         )
-    heads = ("id", "class in `roll_vec.envs`", "observations", "actions", "rewards")
-    return table((*heads, "equal to the bit", "differences"), rows)
+    return table(("id", "game", "observations", "actions"), rows)
 
 
 def rules(id: str) -> str:
@@ -51,25 +59,41 @@ def rules(id: str) -> str:
 
 
 def tables(ids: str) -> str:
-    """Return a table of each kind for some ids."""
+    """Return a table of each kind for some ids, without the rows of common tables."""
     parts = []
     sections = {id: _sections(id) for id in ids.split()}
     for name in SECTIONS:
         every = {id: part.get(name, ((), ())) for id, part in sections.items()}
-        rows = _merge({id: rows for id, (_, rows) in every.items()})
+        rows = _merge({id: _without_common(name, x) for id, (_, x) in every.items()})
         if rows:
             heads = ("id", *max((heads for heads, _ in every.values()), key=len))
             # A page of one id does not repeat it.
             first = len(sections) == 1
             cells = table(heads[first:], [row[first:] for row in rows])
-            parts.append(f"### {name.capitalize()}\n\n{cells}")
+            parts.append(f"### {TITLES.get(name, name.capitalize())}\n\n{cells}")
     return "\n\n".join(parts)
+
+
+def common_infos(_: str) -> str:
+    """Return a table of the infos that many ids have."""
+    some = {id: [x for x in _rows(id, "infos") if x in _common("infos")] for id in IDS}
+    rows = [(key, of, *rest) for of, key, *rest in _merge(some)]
+    return table(("key", "of", "type", "call", "meaning"), rows)
+
+
+def common_modes(_: str) -> str:
+    """Return a table of the modes of observations that many ids have."""
+    some = {id: [(x[0], x[-1]) for x in _rows(id, "observations")] for id in IDS}
+    common = _common("observations")
+    rows = _merge({id: [x for x in rows if x in common] for id, rows in some.items()})
+    cells = [(mode, of, meaning) for of, mode, meaning in rows]
+    return table(("`obs_mode`", "of", "observation"), cells)
 
 
 def common_keywords(kind: str) -> str:
     """Return a table of the keywords that many ids have: of ``text``, or all others."""
     some = {
-        id: [row for row in _keywords(id, kind == "text") if row in _common()]
+        id: [row for row in _keywords(id, kind == "text") if row in _common_keywords()]
         for id in IDS
     }
     return _keyword_table(some)
@@ -98,12 +122,54 @@ def _sections(id: str) -> Mapping[str, tuple[Sequence[str], Rows]]:
     """Return heads and rows of each section of an id."""
     one = describe(id)
     parts: dict[str, tuple[Sequence[str], Rows]] = {
-        x.name: (x.columns, x.rows) for x in describe_sections(one)
+        x.name: (x.columns, [tuple(row) for row in x.rows])
+        for x in describe_sections(one)
     }
     actions = (code(one.action_space), one.list_actions(), one.action_note)
     parts["actions"] = (("space", "actions", "remarks"), [actions])
-    own = [row for row in _keywords(id) if row not in _common()]
-    return parts | {"keywords": (("keyword", "meaning"), own)}
+    heads, infos = parts["infos"]
+    # The mask of each number of actions is one row.
+    parts["infos"] = (
+        heads,
+        [tuple(re.sub(r"^\(\d+,\)", "(A,)", cell) for cell in row) for row in infos],
+    )
+    heads, cells = parts["cells"]
+    parts["cells"] = heads, _join_numbers(cells)
+    rows = [row for row in _keywords(id) if row not in _common_keywords()]
+    return parts | {"keywords": (("keyword", "meaning"), rows)}
+
+
+def _join_numbers(cells: Rows) -> Rows:
+    """Return cells, those that are numbers in one row."""
+    numbers = [row[0] for row in cells if row[2] == row[0]]
+    rows = [row for row in cells if row[2] != row[0]]
+    if numbers:
+        rows.append((f"{numbers[0]} to {numbers[-1]}", "the number", "this number"))
+    return rows
+
+
+def _rows(id: str, name: str) -> Rows:
+    return _sections(id)[name][1]
+
+
+@functools.cache
+def _common(name: str) -> set[tuple[str, ...]]:
+    """Return the rows of a section that many ids have: of modes, name and meaning."""
+    every = [tuple(row) for id in IDS for row in _rows(id, name)]
+    if name == "observations":
+        every = [(row[0], row[-1]) for row in every]
+    return {row for row in every if every.count(row) >= COMMON}
+
+
+def _without_common(name: str, rows: Rows) -> Rows:
+    """Return the rows that are in no common table; of modes also the default."""
+    if name == "infos":
+        return [row for row in rows if tuple(row) not in _common(name)]
+    if name == "observations":
+        first, *others = rows
+        common = _common(name)
+        return [first, *(row for row in others if (row[0], row[-1]) not in common)]
+    return rows
 
 
 def _keyword_table(tables: Mapping[str, Rows]) -> str:
@@ -123,8 +189,30 @@ def _merge(tables: Mapping[str, Rows]) -> list[list[str]]:
 def _names(some: Sequence[str], every: Sequence[str]) -> str:
     missing = [name for name in every if name not in some]
     is_short = len(missing) < len(some) / 2
+    if not is_short and [*every] == IDS:
+        some = _with_groups(some)
     names = ", ".join(missing if is_short else some).replace("roll_vec/", "")
     return f"all{' but ' * bool(names)}{names}" if is_short else names
+
+
+def _with_groups(ids: Sequence[str]) -> list[str]:
+    """Return ids, with the name of a group in the place of all its ids."""
+    pages = {id: describe(id).page for id in IDS}
+    groups = {
+        "grids": [id for id in IDS if describe(id).cells],
+        "grids with levels": [
+            id
+            for id in IDS
+            if describe(id).cells
+            and any(row[0] == "`seed`" for row in _rows(id, "infos"))
+        ],
+        "[small games](small_games.md)": [x for x in IDS if "small_" in pages[x]],
+    }
+    names = [*ids]
+    for group, members in groups.items():
+        if {*members} <= {*names}:
+            names = [group, *(name for name in names if name not in members)]
+    return names
 
 
 def _row(keyword: Keyword) -> tuple[str, str]:
@@ -138,7 +226,7 @@ def _keywords(id: str, of_text: bool = False) -> list[tuple[str, str]]:
 
 
 @functools.cache
-def _common() -> set[tuple[str, str]]:
+def _common_keywords() -> set[tuple[str, str]]:
     """Return the rows of keywords that many ids have."""
     rows = [row for id in IDS for x in (True, False) for row in _keywords(id, x)]
     return {row for row in rows if rows.count(row) >= COMMON}
