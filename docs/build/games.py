@@ -204,7 +204,7 @@ def _with_groups(ids: Sequence[str]) -> list[str]:
             id
             for id in IDS
             if describe(id).cells
-            and any(row[0] == "`seed`" for row in _rows(id, "infos"))
+            and any(row[0].strip("`") == "seed" for row in _rows(id, "infos"))
         ],
         "[small games](small_games.md)": [x for x in IDS if "small_" in pages[x]],
     }
