@@ -18,8 +18,6 @@ from roll_vec.registration import ENVIRONMENTS
 
 Rows = Iterable[Sequence[str]]
 IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
-# Rows that so many ids have, with the same words, are in one table for all.
-COMMON = 5
 SECTIONS = (
     "actions",
     "observations",
@@ -28,15 +26,13 @@ SECTIONS = (
     "ends",
     "infos",
     "keywords",
-    "sources",
     "differences",
 )
-TITLES = {"sources": "Originals", "differences": "Differences"}
 describe = functools.cache(describe_env)
 
 
 def facts(_: str) -> str:
-    """Return a table of all ids: default observations and actions."""
+    """Return a table of all ids: originals, default observations and actions."""
     rows = []
     for id in IDS:
         one = describe(id)
@@ -45,17 +41,18 @@ def facts(_: str) -> str:
             [
                 f"[{code(id)}]({one.page.rpartition('/')[2]})",
                 one.summary,
+                "<br>".join(row[0] for row in _sections(id)["sources"][1]),
                 f"{first.mode} {code(first.space)}",
                 one.list_actions().lower() or code(one.action_space),
             ]
         )
-    return table(("id", "game", "observations", "actions"), rows)
+    return table(("id", "game", "original", "observations", "actions"), rows)
 
 
 def rules(id: str) -> str:
     """Return the words of a game, from its docstring."""
     one = describe(id)
-    return f"`{id}`: {one.summary}.\n\n" + one.docstring.replace("``", "`")
+    return f"`{id}`\n\n" + one.docstring.replace("``", "`")
 
 
 def tables(ids: str) -> str:
@@ -70,19 +67,19 @@ def tables(ids: str) -> str:
             # A page of one id does not repeat it.
             first = len(sections) == 1
             cells = table(heads[first:], [row[first:] for row in rows])
-            parts.append(f"### {TITLES.get(name, name.capitalize())}\n\n{cells}")
+            parts.append(f"### {name.capitalize()}\n\n{cells}")
     return "\n\n".join(parts)
 
 
 def common_infos(_: str) -> str:
-    """Return a table of the infos that many ids have."""
+    """Return a table of the infos that stand on several pages."""
     some = {id: [x for x in _rows(id, "infos") if x in _common("infos")] for id in IDS}
     rows = [(key, of, *rest) for of, key, *rest in _merge(some)]
     return table(("key", "of", "type", "call", "meaning"), rows)
 
 
 def common_modes(_: str) -> str:
-    """Return a table of the modes of observations that many ids have."""
+    """Return a table of the modes of observations that stand on several pages."""
     some = {id: [(x[0], x[-1]) for x in _rows(id, "observations")] for id in IDS}
     common = _common("observations")
     rows = _merge({id: [x for x in rows if x in common] for id, rows in some.items()})
@@ -91,7 +88,7 @@ def common_modes(_: str) -> str:
 
 
 def common_keywords(kind: str) -> str:
-    """Return a table of the keywords that many ids have: of ``text``, or all others."""
+    """Return a table of the keywords of several pages: of ``text``, or all others."""
     some = {
         id: [row for row in _keywords(id, kind == "text") if row in _common_keywords()]
         for id in IDS
@@ -110,11 +107,10 @@ def splits(_: str) -> str:
     """Return a table of all evaluation splits, with the begin of their digests."""
     rows = []
     for one in (split for by_name in SPLITS.values() for split in by_name.values()):
-        options = {**one.keywords, **one.bands}
-        words = " ".join(f"`{name}={value!r}`" for name, value in options.items())
+        title = one.title.replace("the defaults", "")
         size, digest = f"{len(one):,}", code(one.digest[:12])
-        rows.append((code(one.id), code(one.name), size, one.title, words, digest))
-    return table(("id", "split", "episodes", "of", "keywords", "digest"), rows)
+        rows.append((code(one.id), code(one.name), size, title, digest))
+    return table(("id", "split", "episodes", "of", "digest"), rows)
 
 
 @functools.cache
@@ -154,11 +150,20 @@ def _rows(id: str, name: str) -> Rows:
 
 @functools.cache
 def _common(name: str) -> set[tuple[str, ...]]:
-    """Return the rows of a section that many ids have: of modes, name and meaning."""
-    every = [tuple(row) for id in IDS for row in _rows(id, name)]
+    """Return the rows of a section of several pages: of modes, name and meaning."""
+    rows = {id: [tuple(row) for row in _rows(id, name)] for id in IDS}
     if name == "observations":
-        every = [(row[0], row[-1]) for row in every]
-    return {row for row in every if every.count(row) >= COMMON}
+        rows = {id: [(row[0], row[-1]) for row in x] for id, x in rows.items()}
+    return _on_several_pages(rows)
+
+
+def _on_several_pages(rows: Mapping[str, Rows]) -> set[tuple[str, ...]]:
+    """Return the rows, by id, that would stand on several pages."""
+    pages: dict[tuple[str, ...], set[str]] = {}
+    for id, some in rows.items():
+        for row in some:
+            pages.setdefault(tuple(row), set()).add(describe(id).page)
+    return {row for row, names in pages.items() if len(names) > 1}
 
 
 def _without_common(name: str, rows: Rows) -> Rows:
@@ -226,7 +231,7 @@ def _keywords(id: str, of_text: bool = False) -> list[tuple[str, str]]:
 
 
 @functools.cache
-def _common_keywords() -> set[tuple[str, str]]:
-    """Return the rows of keywords that many ids have."""
-    rows = [row for id in IDS for x in (True, False) for row in _keywords(id, x)]
-    return {row for row in rows if rows.count(row) >= COMMON}
+def _common_keywords() -> set[tuple[str, ...]]:
+    """Return the rows of keywords of several pages."""
+    every = {id: [*_keywords(id), *_keywords(id, of_text=True)] for id in IDS}
+    return _on_several_pages(every)
