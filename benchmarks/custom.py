@@ -14,7 +14,7 @@ from benchmarks.tasks import Rate
 
 # Keywords of a batch, which `gymnasium.make` does not take.
 BATCH_KEYWORDS = {
-    *("context", "executor", "num_threads", "on_error", "reset_timeout"),
+    *("context", "executor", "num_threads", "reset_timeout"),
     *("step_timeout", "workers"),
 }
 

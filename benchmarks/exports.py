@@ -11,7 +11,8 @@ from benchmarks.batches import SOKOBAN
 from benchmarks.tasks import Rate, Unavailable
 from roll_vec.errors import MissingExtraError
 from roll_vec.evaluation import OraclePolicy
-from roll_vec.export import FORMATS, export
+from roll_vec.export import export
+from roll_vec.export.writer import FORMATS
 from roll_vec.trajectories import play_seeds
 
 

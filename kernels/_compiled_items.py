@@ -25,14 +25,12 @@ from numba.core.typing.templates import (
 from numba.cpython import slicing
 
 from .rows import (
-    INDICES,
     INTEGER,
     OTHER,
     OUTSIDE,
     REST,
     SHAPES_DIFFER,
     SLICE,
-    STEPS,
     axes_differ,
     selected_axes,
 )
@@ -179,7 +177,7 @@ def _kinds(index):
 
 def _kind(part):
     if isinstance(part, types.SliceType):
-        return STEPS if part.has_step else SLICE
+        return OTHER if part.has_step else SLICE
     if isinstance(part, types.EllipsisType):
         return REST
     return INTEGER if isinstance(part, types.Integer) else OTHER
@@ -190,7 +188,7 @@ class _GetItem(AbstractTemplate):
     def generic(self, args, _keywords):
         """Return the signature of ``items[index]``."""
         items, index = args
-        if isinstance(items, ItemsType) and STEPS not in _kinds(index):
+        if isinstance(items, ItemsType):
             ndim = selected_axes(_kinds(index), items.ndim)
             if ndim is not None:
                 return signature(items.part(ndim), items, index)
@@ -204,14 +202,11 @@ class _SetItem(AbstractTemplate):
         items, index, value = args
         if not isinstance(items, ItemsType):
             return None
-        kinds = _kinds(index)
-        if selected_axes(kinds, items.ndim) is None:
+        if selected_axes(_kinds(index), items.ndim) is None:
             return None
         # Whether it may be written to, and fits, is checked later, with a message.
         if not isinstance(value, (ItemsType, types.BaseTuple)):
             value = number_of(items.dtype)
-        elif STEPS in kinds:
-            return None
         return signature(types.none, items, index, value)
 
 
@@ -221,26 +216,24 @@ def _length(items):
 
 
 class Part(NamedTuple):
-    """A part of an array: where it begins, its shape, and the items between two rows.
+    """A part of an array: where it begins, and its shape; without axes it is an item.
 
-    The items of a row lie side by side.  Without axes it is an item.
+    Its items lie side by side.
     """
 
     pointer: Any
     shape: list
-    distance: Any
 
     @classmethod
     def whole(cls, context, builder, items, value):
         """Return all of an array."""
         struct = cgutils.create_struct_proxy(items)(context, builder, value)
-        shape = cgutils.unpack_tuple(builder, struct.shape, items.ndim)
-        return cls(struct.data, shape, size_of(context, builder, shape[1:]))
+        return cls(struct.data, cgutils.unpack_tuple(builder, struct.shape, items.ndim))
 
     @classmethod
     def at(cls, context, builder, items, value, index, index_value):
         """Return what is at an index."""
-        data, shape, _ = cls.whole(context, builder, items, value)
+        data, shape = cls.whole(context, builder, items, value)
         values = [index_value]
         if isinstance(index, types.BaseTuple):
             values = cgutils.unpack_tuple(builder, index_value, len(index.types))
@@ -256,22 +249,14 @@ class Part(NamedTuple):
             _refuse(context, builder, is_outside, IndexError, OUTSIDE)
             offset = builder.add(builder.mul(offset, length), place)
         offset = builder.mul(offset, size_of(context, builder, shape))
-        distance = size_of(context, builder, shape[1:])
-        for axis, (part, number) in enumerate(parts):
-            if not isinstance(part, types.SliceType):
-                continue
+        if parts and isinstance(parts[0][0], types.SliceType):
+            ((part, number),) = parts
             bounds = context.make_helper(builder, part, number)
-            slicing.guard_invalid_slice(context, builder, part, bounds)
-            slicing.fix_slice(builder, bounds, shape[axis])
-            length = slicing.get_slice_length(builder, bounds)
-            if axis == 0:
-                offset = builder.add(offset, builder.mul(bounds.start, distance))
-                distance = builder.mul(bounds.step, distance)
-                shape[0] = length
-            else:
-                is_cut = builder.icmp_signed("!=", length, shape[axis])
-                _refuse(context, builder, is_cut, IndexError, INDICES)
-        return cls(builder.gep(data, [offset]), shape, distance)
+            slicing.fix_slice(builder, bounds, shape[0])
+            distance = size_of(context, builder, shape[1:])
+            offset = builder.add(offset, builder.mul(bounds.start, distance))
+            shape[0] = slicing.get_slice_length(builder, bounds)
+        return cls(builder.gep(data, [offset]), shape)
 
 
 def _refuse(context, builder, is_wrong, error, message):
@@ -315,18 +300,15 @@ def _set_item(context, builder, sig, args):
         if not part.shape:
             context.pack_value(builder, items.dtype, value, part.pointer)
             return context.get_dummy_value()
-        size = size_of(context, builder, part.shape[1:])
-        with cgutils.for_range(builder, part.shape[0]) as row:
-            first = builder.mul(row.index, part.distance)
-            with cgutils.for_range(builder, size) as loop:
-                at = builder.gep(part.pointer, [builder.add(first, loop.index)])
-                context.pack_value(builder, items.dtype, value, at)
+        with cgutils.for_range(builder, size_of(context, builder, part.shape)) as loop:
+            at = builder.gep(part.pointer, [loop.index])
+            context.pack_value(builder, items.dtype, value, at)
     return context.get_dummy_value()
 
 
 def assign_items(context, builder, items, part, source_type, source):
-    """Copy an array to a part of an array that has no step."""
-    data, shape, _ = Part.whole(context, builder, source_type, source)
+    """Copy an array to a part of an array."""
+    data, shape = Part.whole(context, builder, source_type, source)
     for length, target in zip(shape, part.shape, strict=True):
         differs = builder.icmp_signed("!=", length, target)
         _refuse(context, builder, differs, ValueError, SHAPES_DIFFER)
@@ -363,8 +345,9 @@ def _iterate_next(context, builder, sig, args, result):
     is_valid = builder.icmp_signed("<", index, part.shape[0])
     result.set_valid(is_valid)
     with builder.if_then(is_valid):
-        pointer = builder.gep(part.pointer, [builder.mul(index, part.distance)])
-        row = Part(pointer, part.shape[1:], None)
+        distance = size_of(context, builder, part.shape[1:])
+        pointer = builder.gep(part.pointer, [builder.mul(index, distance)])
+        row = Part(pointer, part.shape[1:])
         kind = iterator.yield_type
         result.yield_(_read(context, builder, iterator.items, kind, row))
         one = context.get_constant(types.intp, 1)

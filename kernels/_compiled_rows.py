@@ -32,9 +32,7 @@ from numba.core.untyped_passes import IRProcessing
 
 from ._compiled_items import (
     ItemsType,
-    Part,
     accepts,
-    assign_items,
     describe_type,
     make_items,
     number_of,
@@ -292,11 +290,6 @@ def _set_variable(context, builder, sig, args, name):
     row, kind = sig.args
     member = getattr(cgutils.create_struct_proxy(row)(context, builder, args[0]), name)
     dtype = row.variables[name].dtype
-    if isinstance(kind, ItemsType):
-        items = row.type_of(name)
-        part = Part.whole(context, builder, items, member)
-        assign_items(context, builder, items, part, kind, args[1])
-        return
     value = context.cast(builder, args[1], kind, dtype)
     context.pack_value(builder, dtype, value, member)
 
@@ -328,11 +321,9 @@ class _SetField(AbstractTemplate):
 
     def generic(self, args, _keywords):
         """Return the signature of ``row[number] = value``."""
-        row, number, value = args
+        row, number, _ = args
         if isinstance(row, RowType) and isinstance(number, int):
             item = row.type_of(field_name(number))
-            # Whether it fits is checked later, with a message.
-            item = value if isinstance(value, ItemsType) else item
             return signature(types.none, row, types.literal(number), item)
         return None
 
@@ -373,11 +364,6 @@ class _CheckWrites(FunctionPass):
                         problem = problem_of_items(target, index, value)
                     if problem is not None:
                         raise TypingError(problem, loc=write.loc)
-                    if isinstance(target, RowType) and isinstance(value, ItemsType):
-                        # numba would convert it to the type of the variable.
-                        others = state.calltypes.pop(write).args[1:-1]
-                        own = signature(types.none, target, *others, value)
-                        state.calltypes[write] = own
         return True
 
 
@@ -389,8 +375,6 @@ def _problem_of_variable(write, row, value):
         return f"{full_name} is an option: it cannot be written"
     array = row.variables[name]
     if array.ndim > 1:
-        if row.is_output and isinstance(value, ItemsType):
-            return problem_of_items(row.type_of(name), types.ellipsis, value)
         return must_write_items(full_name)
     if not row.is_writable:
         return f"{full_name}: {READ_ONLY}"

@@ -77,9 +77,9 @@ def _find_row(rows, row):
 @functools.cache
 def make_step(
     step_rows,
+    observe_rows,
     begin_next,
     write_reset_infos,
-    observe_rows,
     num_flags,
     first_reset_info,
     num_reset_infos,
@@ -93,10 +93,10 @@ def make_step(
     step_rows : kernel
         ``step_rows(start, stop, at, actions, skip_mask, rules, state, results, infos,
         observations)``.
-    begin_next, write_reset_infos : kernels
-        See `.unroll.make_unroll`.
     observe_rows : kernel
         ``observe_rows(start, stop, at, state, observations)``.
+    begin_next, write_reset_infos : kernels
+        See `.unroll.make_unroll`.
     num_flags : int
         Number of the first infos that are (n,) bool.
     first_reset_info, num_reset_infos : int

@@ -11,13 +11,6 @@ from numba.core.imputils import fix_returning_optional
 
 from ._jit import IS_COMPILED
 
-# They stand for exceptions of users: machine code on disk names these classes.
-RAISED = tuple(
-    type(f"Raised{number}", (Exception,), {"__module__": __name__})
-    for number in range(16)
-)
-globals().update({cls.__name__: cls for cls in RAISED})
-
 BEGIN, STEP, OBSERVE = range(3)
 
 

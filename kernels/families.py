@@ -63,23 +63,25 @@ _FEW_ROWS = 4
 
 
 class Declaration(NamedTuple):
-    """The parts of a family beside its rules.
+    """The parts of a family beside its rules; its `repr` tells two apart.
 
-    The classes are named tuples.  Their fields are the names that rules use.
+    Most are names, which are those that rules use.
     """
 
-    variables: type[Any]
-    """It may have ``lengths`` and ``output_lengths``: see `._compiled_rows.RowType`."""
-    options: type[Any]
-    infos: type[Any]
+    variables: tuple[str, ...]
+    options: tuple[str, ...]
+    infos: tuple[str, ...]
     """Variables that are infos of each step: first those that are flags, a bool each;
     last those that are infos of resets as well."""
-    outputs: type[Any] | None
-    """The parts of an observation; None: the rule ``observe`` writes one array.
-    Without this rule the field is the variable that is the observation."""
-    level: type[Any] | None
-    """The first variables, which a level gives a value; None: there are no levels."""
-    reset_infos: type[Any]
+    outputs: tuple[str, ...]
+    """The parts of an observation; ``("",)``: the rule ``observe`` writes one array.
+    Without this rule the variable that is the observation."""
+    level: tuple[str, ...]
+    """The first variables, which a level gives a value; empty: there are no levels."""
+    reset_infos: tuple[str, ...]
+    lengths: tuple[Any, ...]
+    """Of the axes of each variable: see `._compiled_rows.RowType`."""
+    output_lengths: tuple[Any, ...]
     num_flags: int
     is_discrete: bool
     """Whether an action is an integer; else it is a row of an array."""
@@ -119,12 +121,12 @@ class LevelEpisodes(NamedTuple):
 class GameKernels(NamedTuple):
     """The kernels of a family over all rows; see `make_family`."""
 
-    begin_rows: Any
     begin_levels: Any  # None: there are no levels
     unroll: Any
     unroll_rows: Any
-    make_step: Any  # of the type of the fixed arguments, see `.bound`
-    make_blind_step: Any  # the same, but nothing is observed
+    make_step: Any
+    """``make_step(fixed_type, observes)``: see `.bound.make_step`; without ``observes``
+    the first two of its kernels observe nothing."""
     make_play: Any
     write_masks: Any  # None: there is no rule ``legal``
 
@@ -152,11 +154,12 @@ def takes_seed(begin):
     return begin.py_func.__code__.co_argcount == 3
 
 
-def _make_output(lengths):
-    """Return the class of an observation that is one array, ``out``."""
-    output = namedtuple("output", ["out"])
-    setattr(output, "lengths", {"out": lengths})  # noqa: B010 - mypy knows no such name
-    return output
+def _make_type(names, lengths=()):
+    """Return a class of named tuples, with the lengths that kernels know."""
+    make: Any = namedtuple
+    result = make("Row", names)
+    result.lengths = dict(zip(names, lengths, strict=False))
+    return result
 
 
 @kernel
@@ -169,16 +172,11 @@ def _no_seed(rng_states, i, seed):
     """Do not seed the generator of row i."""
 
 
-def _make_begin(begin, declaration, key):
+def _make_begin(begin, declaration, variables_type, options_type, key):
     """Return ``begin_next(i, episodes, state)``, and ``begin_levels`` or None.
 
     The first one returns False where the level of an episode is not in memory.
     """
-    variables_type, options_type, level_type = (
-        declaration.variables,
-        declaration.options,
-        declaration.level,
-    )
     compiled = functools.partial(kernel, key=key)
     generator_at, seed_generator = _no_generator, _no_seed
     if declaration.draws:
@@ -206,7 +204,7 @@ def _make_begin(begin, declaration, key):
         call_rule(BEGIN, elapsed_steps, i, begin_episode, (env, rng, seed))
         elapsed_steps[i] = 0
 
-    if level_type is None:
+    if not declaration.level:
 
         @compiled
         def begin_seeded(i, episodes, state):
@@ -226,7 +224,7 @@ def _make_begin(begin, declaration, key):
 
         return begin_seeded, None
 
-    num_arrays = len(level_type._fields)
+    level_type, num_arrays = _make_type(declaration.level), len(declaration.level)
 
     @compiled
     def begin_level(i, levels, index, seed, state):
@@ -278,14 +276,13 @@ def _make_begin(begin, declaration, key):
     return begin_next, begin_levels
 
 
-def _make_observe(observe, declaration, key):
+def _make_observe(observe, declaration, variables_type, options_type, key):
     """Return the kernels that write the observation of one row, and of a range."""
-    variables_type, options_type, output_type = (
-        declaration.variables,
-        declaration.options,
-        declaration.outputs,
-    )
-    compiled = functools.partial(kernel, key=key)
+    compiled, names = functools.partial(kernel, key=key), declaration.outputs
+    if names == ("",):
+        single_type = _make_type(["out"], [declaration.output_lengths])
+    else:
+        output_type = _make_type(names)
 
     if observe is None:
 
@@ -293,8 +290,7 @@ def _make_observe(observe, declaration, key):
         def observe_row(i, k, state, out):
             copy_row(variables_type(*state[0]), i, output_type(*out), k)
 
-    elif output_type is None:
-        single_type = _make_output(getattr(variables_type, "output_lengths", ()))
+    elif names == ("",):
 
         @compiled
         def observe_row(i, k, state, out):
@@ -314,7 +310,7 @@ def _make_observe(observe, declaration, key):
             call_rule(OBSERVE, state[3], i, observe, (env, parts))
 
     if declaration.copies_variable:
-        number = variables_type._fields.index(output_type._fields[0])
+        number = declaration.variables.index(names[0])
 
         @compiled
         def observe_range(start, stop, at, state, out):
@@ -354,16 +350,17 @@ def make_family(rules, declaration, key, tuned_step=None):
     key : str
         Digest of the rules and the declaration.
     tuned_step : kernel or None
-        ``tuned_step(start, stop, at, actions, skip_mask, rules, variables, options,
-        rng_states, elapsed_steps, results, infos)`` does what ``play_rows`` below does.
-        Variables, options and infos are named tuples.
+        It does what ``play_rows`` below does, with the same arguments.  Variables,
+        options and infos are named tuples.
     """
     begin, step, observe, legal = rules
-    variables_type, options_type, infos_type = declaration[:3]
-    reset_type, num_flags = declaration.reset_infos, declaration.num_flags
+    variables_type = _make_type(declaration.variables, declaration.lengths)
+    options_type, infos_type = map(_make_type, declaration[1:3])
+    reset_type, num_flags = _make_type(declaration.reset_infos), declaration.num_flags
     compiled = functools.partial(kernel, key=key)
-    begin_next, begin_levels = _make_begin(begin, declaration, key)
-    observe_row, observe_range = _make_observe(observe, declaration, key)
+    common = declaration, variables_type, options_type, key
+    begin_next, begin_levels = _make_begin(begin, *common)
+    observe_row, observe_range = _make_observe(observe, *common)
     generator_at = generator_of if declaration.draws else _no_generator
 
     if declaration.is_discrete:
@@ -453,19 +450,10 @@ def make_family(rules, declaration, key, tuned_step=None):
         ):
             variables, options, rng_states, elapsed_steps = state
             named, settings = variables_type(*variables), options_type(*options)
+            with_names = named, settings, rng_states, elapsed_steps
+            shown = infos_type(*infos)
             tuned_step(
-                start,
-                stop,
-                at,
-                actions,
-                skip_mask,
-                rules,
-                named,
-                settings,
-                rng_states,
-                elapsed_steps,
-                results,
-                infos_type(*infos),
+                start, stop, at, actions, skip_mask, rules, with_names, results, shown
             )
 
         @functools.partial(kernel, key=key, inline=True)
@@ -481,7 +469,7 @@ def make_family(rules, declaration, key, tuned_step=None):
     ):
         play_rows(start, stop, at, actions, skip_mask, rules, state, results, infos)
 
-    num_reset_infos = len(reset_type._fields)
+    num_reset_infos = len(declaration.reset_infos)
 
     if num_reset_infos == 0:
 
@@ -495,12 +483,6 @@ def make_family(rules, declaration, key, tuned_step=None):
         def write_reset_infos(i, k, state, reset_infos):
             """Write the infos of a reset of row i to row k; see `.unroll`."""
             copy_row(variables_type(*state[0]), i, reset_type(*reset_infos), k)
-
-    @compiled
-    def begin_rows(start, stop, rows, episodes, state):
-        """Begin the next episodes of ``rows[start:stop]``, whose levels are there."""
-        for j in range(np.uint64(start), np.uint64(stop)):
-            begin_next(np.uint64(rows[j]), episodes, state)
 
     write_masks = None
     if legal is not None:
@@ -530,23 +512,23 @@ def make_family(rules, declaration, key, tuned_step=None):
 
     steps = play_block, play_row, observe_range, begin_next, write_reset_infos
     unroll, unroll_rows = make_unroll(*steps, key)
-    begins = begin_next, write_reset_infos
-    num_others = len(infos_type._fields) - num_flags - num_reset_infos
+    num_others = len(declaration.infos) - num_flags - num_reset_infos
     counts = num_flags, num_others, num_reset_infos
+
+    def make_fixed_step(fixed_type, observes):
+        more = begin_next, write_reset_infos, *counts
+        kernels = make_step(step_rows, observe_range, *more, key, fixed_type)
+        if observes:
+            return kernels
+        parts, name = (step_blindly, _observe_nothing), f"{key}-blind"
+        step, begin, _ = make_step(*parts, *more, name, fixed_type)
+        return step, begin, kernels[2]
+
     return GameKernels(
-        begin_rows,
         begin_levels,
         unroll,
         unroll_rows,
-        functools.partial(make_step, step_rows, *begins, observe_range, *counts, key),
-        functools.partial(
-            make_step,
-            step_blindly,
-            *begins,
-            _observe_nothing,
-            *counts,
-            f"{key}-blind",
-        ),
+        make_fixed_step,
         functools.partial(make_play, play_row, observe_range, key),
         write_masks,
     )

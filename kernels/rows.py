@@ -25,15 +25,15 @@ OUTSIDE = "a rule reads or writes outside of an array: an index of it does not e
 READ_ONLY = "the rules observe and legal only read, so it cannot be written"
 
 INDICES = (
-    "rules index by integers, and after these by a slice without a step, which may cut "
-    "the first axis that is left: for other parts of an array write a loop"
+    "rules index by integers, and after these by one slice without a step: for other "
+    "parts of an array write a loop"
 )
 
 SHAPES_DIFFER = "a rule writes an array to one of another shape"
 
 # Kinds of the parts of an index, one letter each.
-INTEGER, SLICE, STEPS, REST, OTHER = "isS.x"
-_INDEX = re.compile(f"({INTEGER}*)([{SLICE}{STEPS}]?{SLICE}*)[{REST}]?")
+INTEGER, SLICE, REST, OTHER = "is.x"
+_INDEX = re.compile(f"({INTEGER}*)([{SLICE}{REST}]?)")
 
 
 def selected_axes(kinds, ndim):
@@ -42,19 +42,16 @@ def selected_axes(kinds, ndim):
     Parameters
     ----------
     kinds : str
-        Of the parts of the index: an integer, a slice, a slice with a step, an
-        ellipsis, or something else.
+        Of the parts of the index: an integer, a slice without a step, an ellipsis, or
+        something else.
     ndim : int
         Of the array.
     """
     match = _INDEX.fullmatch(kinds)
     if match is None:
         return None
-    integers, slices = map(len, match.groups())
-    is_item = integers == ndim
-    if integers + slices > ndim or (is_item and REST in kinds):
-        return None
-    return ndim - integers
+    integers, rest = map(len, match.groups())
+    return ndim - integers if integers + rest <= ndim else None
 
 
 def axes_differ(ndim, other):
@@ -154,7 +151,7 @@ class Items:
     __hash__ = None
 
     def __getitem__(self, index):
-        part = self._part(index, can_step=False)
+        part = self._part(index)
         return Items(part, self._name) if isinstance(part, np.ndarray) else part.item()
 
     def __setitem__(self, index, value):
@@ -162,7 +159,7 @@ class Items:
             message = f"{self._name} cannot be written"
             raise TypeError(message)
         is_array, dtype = isinstance(value, (Items, tuple)), self.array.dtype
-        part = self._part(index, can_step=not is_array)
+        part = self._part(index)
         if not is_array:
             self.array[index] = _fit(self._name, dtype, value)
             return
@@ -178,26 +175,21 @@ class Items:
             raise ValueError(SHAPES_DIFFER)
         part[...] = array
 
-    def _part(self, index, can_step):
+    def _part(self, index):
         """Return what is at an index, a view or an item."""
         parts = index if isinstance(index, tuple) else (index,)
-        kinds = "".join(map(_kind_of_index, parts))
-        ndim = selected_axes(kinds, self.ndim)
-        if ndim is None or (STEPS in kinds and not can_step):
+        if selected_axes("".join(map(_kind_of_index, parts)), self.ndim) is None:
             message = f"{self._name}: {INDICES}, got {index!r}"
             raise TypeError(message)
         try:
-            part = self.array[index]
+            return self.array[index]
         except IndexError:
             raise IndexError(OUTSIDE) from None
-        if ndim and part.shape[1:] != self.shape[self.ndim - ndim + 1 :]:
-            raise IndexError(INDICES)
-        return part
 
 
 def _kind_of_index(part):
     if isinstance(part, slice):
-        return SLICE if part.step is None else STEPS
+        return SLICE if part.step is None else OTHER
     if part is Ellipsis:
         return REST
     is_integer = isinstance(part, (int, np.integer)) and not isinstance(part, bool)
@@ -258,11 +250,6 @@ class Row:
             raise TypeError(message)
         array = getattr(self._variables, name)
         if array.ndim > 1:
-            # Of an observation alone: ``old = env.place`` is a view, which would change
-            # with a variable that is assigned to.
-            if _is_output(self._options) and isinstance(value, Items):
-                getattr(self, name)[...] = value
-                return
             raise TypeError(must_write_items(full_name))
         array[self._i] = _fit(full_name, array.dtype, value)
 

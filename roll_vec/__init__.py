@@ -12,7 +12,9 @@ from roll_vec.registration import register, register_all
 from roll_vec.version import __version__
 
 if TYPE_CHECKING:
+    from roll_vec import adapters as adapters
     from roll_vec import descriptions as descriptions
+    from roll_vec import envs as envs
     from roll_vec import errors as errors
     from roll_vec import evaluation as evaluation
     from roll_vec import export as export
@@ -81,9 +83,21 @@ _MODULE_OF = {
     "rule": "roll_vec.arrays.rules",
 }
 
-# Public modules, imported on use.  Not in `__all__`: some need an extra.
-_MODULES = (
+# The public modules, imported on use: some need an extra.  Their `__all__`, and that of
+# this one, are the public names, which `dir` and the reference list.
+PUBLIC_MODULES = (
+    "adapters.openenv",
+    "adapters.roll",
+    "adapters.sb3",
+    "adapters.trl",
+    "adapters.verl_agent",
     "descriptions",
+    "envs.countdown",
+    "envs.frozen_lake",
+    "envs.frozen_lake.solver",
+    "envs.sokoban",
+    "envs.sokoban.solver",
+    "envs.webshop",
     "errors",
     "evaluation",
     "export",
@@ -97,6 +111,7 @@ _MODULES = (
     "trajectories",
     "watch",
 )
+_PACKAGES = {module.partition(".")[0] for module in PUBLIC_MODULES}
 
 # Hidden from type checkers, which would accept any attribute of this module.
 if not TYPE_CHECKING:
@@ -104,7 +119,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         import importlib
 
-        if name in _MODULES:
+        if name in _PACKAGES:
             return importlib.import_module(f"{__name__}.{name}")
         if name not in _MODULE_OF:
             message = f"module {__name__!r} has no attribute {name!r}"
@@ -114,7 +129,7 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_MODULES})
+    return sorted({*__all__, *_PACKAGES})
 
 
 register_all()

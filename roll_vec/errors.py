@@ -328,7 +328,7 @@ class ActionStartWarning(RollVecWarning):
 
 
 class EnvironmentFaultWarning(RollVecWarning):
-    """Issued at the first fault of a pool, unless faults raise.
+    """Issued at the first fault of a pool.
 
     The text ends with the traceback if the fault was an exception.
     """

@@ -120,14 +120,14 @@ def refuse_unused(
     warn_caller(message, RollVecWarning)
 
 
-def check_reset_keys(known: Iterable[str], options: Any) -> None:
+def check_reset_keys(names: Iterable[str], options: Any) -> None:
     """Check the ``options`` of a reset: warn of keys that the environment ignores.
 
     It is a warning and no error, because wrappers add keys.
 
     Parameters
     ----------
-    known : iterable of str
+    names : iterable of str
         The keys that the environment reads.
     options : object
 
@@ -140,10 +140,10 @@ def check_reset_keys(known: Iterable[str], options: Any) -> None:
         return
     if not isinstance(options, Mapping):
         raise InvalidOptionTypeError.expected("options", "a dict or None", options)
-    known = tuple(known)
-    unknown = [repr(key) for key in options if key not in known]
+    names = tuple(names)
+    unknown = [repr(key) for key in options if key not in names]
     if unknown:
-        accepted = ", ".join(map(repr, known)) or "none"
+        accepted = ", ".join(map(repr, names)) or "none"
         message = (
             f"options of reset: {', '.join(unknown)}: this environment ignores them; "
             f"those that it knows: {accepted}"
@@ -187,29 +187,6 @@ def pop_options(
     return options_class(**{name: keywords.pop(name) for name in names}, **more)
 
 
-def check_level_option_names(options: Any, changes: Mapping[str, Any]) -> None:
-    """Refuse names that `set_level_options` does not accept, and no name at all.
-
-    Parameters
-    ----------
-    options : frozen dataclass
-        See `replace_level_options`.
-    changes : mapping of str to object
-
-    Raises
-    ------
-    UnknownOptionError
-        For another name; lists those that are accepted.
-    InvalidOptionError
-        For no name.
-    """
-    accepted = options.LEVEL_OPTIONS
-    if not changes:
-        expected = f"at least one of {', '.join(accepted)}"
-        raise InvalidOptionError.expected("level options", expected, "none")
-    check_unknown(changes, accepted)
-
-
 def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Options:
     """Return options with other values of some that `set_level_options` accepts.
 
@@ -224,10 +201,13 @@ def replace_level_options(options: Options, changes: Mapping[str, Any]) -> Optio
     UnknownOptionError
         For another name; lists those that are accepted.
     InvalidOptionError
-        For a value that cannot be used.
+        For a value that cannot be used, and for no name at all.
     """
-    if changes:
-        check_level_option_names(options, changes)
+    accepted = options.LEVEL_OPTIONS  # type: ignore[attr-defined]
+    if not changes:
+        expected = f"at least one of {', '.join(accepted)}"
+        raise InvalidOptionError.expected("level options", expected, "none")
+    check_unknown(changes, accepted)
     return dataclasses.replace(options, **changes)  # type: ignore[type-var]
 
 

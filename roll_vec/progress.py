@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias
 
-__all__ = ["Listener", "listen", "report"]
+__all__ = ["listen"]
 
 Listener: TypeAlias = Callable[[str, int, int], None]
 """Gets the unit, the count so far and the total."""

@@ -18,14 +18,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidSeedError, InvalidStateError
 
-__all__ = [
-    "MAX_BAND_ATTEMPTS",
-    "band_seed",
-    "episode_seed",
-    "fold_seed",
-    "level_for_seed",
-    "retry_seed",
-]
+__all__ = ["episode_seed", "fold_seed", "level_for_seed", "retry_seed"]
 
 SEED_BITS = 32
 MAX_COUNT = 1 << 62

@@ -22,7 +22,7 @@ from gymnasium.vector.utils import (
     create_shared_memory,
 )
 
-__all__ = ["MAX_TEXT", "UnicodeText"]
+__all__ = ["UnicodeText"]
 
 # For prompts and answers of models: a million characters.
 MAX_TEXT = 1 << 20

@@ -1,7 +1,6 @@
 """Where Gymnasium differs from version to version: the one place that tests ask.
 
-``docs/reliability.md`` has the same as a table; ``tests/pins/test_differences.py``
-compares both with the installed Gymnasium.
+``tests/pins/test_differences.py`` compares it with the installed Gymnasium.
 """
 
 import copy

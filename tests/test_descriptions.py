@@ -1,5 +1,6 @@
 """Descriptions of ids: keywords, rewards, infos and spaces are those of the game."""
 
+import inspect
 import json
 
 import gymnasium
@@ -148,3 +149,36 @@ def test_every_keyword_is_described_in_one_line(id):
         names = [one.name for one in keywords]
         assert names[:4] == ["dim_room", "dim_x", "dim_y", "num_boxes"]
         assert names.index("num_boxes") < names.index("obs_mode") < names.index("match")
+
+
+class Hill(roll_vec.BaseDiscreteActionEnv):
+    """A hill of the tests.
+
+    Parameters
+    ----------
+    height, width : int
+        Metres of the hill.  More take longer.
+    colour
+        Of the grass.
+
+    Notes
+    -----
+    slope : float
+        Not a keyword.
+    """
+
+    ACTION_LOOKUP = {0: "Down", 1: "Up"}  # noqa: RUF012
+
+    def __init__(self, height, width=3, colour="green", slope: float | None = None):
+        self.height = height
+
+
+class GrassyHill(roll_vec.BaseLanguageBasedEnv):
+    """A hill whose constructor has a decorator, which adds a keyword."""
+
+    def __init__(self, stones: int = 3, **keywords):
+        super().__init__()
+
+    __init__.__signature__ = inspect.signature(
+        lambda self, stones=3, *, grass=True: None
+    )

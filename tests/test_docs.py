@@ -23,16 +23,10 @@ TEXTS = {page: page.read_text("utf-8") for page in [*ROOT.glob("*.md"), *PAGES]}
 
 # ------------------------------------------------------------------------- programs
 
-# `make test-ray` runs the programs of cluster.md, `make test-learning` those of
-# torch.md, `make test-adapters` those of docs/frameworks.
-# Blocks that begin with "# with", as in data.md, need another package: `make
-# test-exports` runs those.
-ELSEWHERE = {DOCS / "cluster.md", DOCS / "torch.md"}
-WITH_PROGRAMS = [
-    page
-    for page in TEXTS
-    if page.parent in (ROOT, DOCS, DOCS / "games") and page not in ELSEWHERE
-]
+# `make test-adapters` runs the programs of docs/frameworks.
+# Blocks that begin with "# with" need another package: `make test-exports` runs those
+# of data.md, `make test-ray` one of joined.md, `make test-learning` one of batches.md.
+WITH_PROGRAMS = [page for page in TEXTS if page.parent in (ROOT, DOCS, DOCS / "games")]
 # A folder for each page: programs may write files, and then run over them once more.
 RUN_PAGES = """
 import json, os, sys
@@ -42,6 +36,11 @@ for page, blocks in json.load(sys.stdin).items():
     os.chdir(page)
     for run in range(2):
         for number, block in enumerate(blocks if run == 0 or os.listdir() else ()):
+            head = block.partition("\\n")[0]
+            if head.endswith(".py"):  # "# NAME.py": a module that later blocks import
+                with open(head[2:], "w") as file:
+                    file.write(block)
+                continue
             exec(compile(block, f"<python block {number} of {page}>", "exec"), {})
     os.chdir(start)
 """

@@ -4,7 +4,6 @@ import pickle
 import sys
 from itertools import combinations
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -124,17 +123,6 @@ def test_window_opens_enlarges_frames_follows_their_size_and_closes(display):
     assert not window.is_open
     assert not display.get_init()
     assert window.show(FRAME)
-
-
-def test_window_of_a_batch_says_how_much_of_it_is_seen(display):
-    for num_envs, title in ((16, "roll_vec"), (1600, "roll_vec: 16 of 1,600")):
-        env = gymnasium.make_vec(
-            "roll_vec/FrozenLake-v1", num_envs=num_envs, render_mode="human"
-        )
-        env.metadata["render_fps"] = 0
-        env.reset(seed=0)
-        assert display.get_caption()[0] == title
-        env.close()
 
 
 def test_a_window_is_closed_by_the_user_and_not_by_another_owner(display):

@@ -16,14 +16,19 @@ PUBLIC = {
 # Packages that a folder of tests/ tests, where it is not the one of its name.
 TESTED = {
     "browser": ["roll_vec.watch"],
+    "cli": ["roll_vec.cli", "roll_vec.evaluation"],
     # The adapters, and our demo shop in the code of WebShop.
     "frameworks": ["roll_vec.adapters", "roll_vec.envs.webshop"],
-    "kernels": ["roll_vec.kernels", "roll_vec.arrays"],
+    # The limits of states, which are those of array games.
+    "envs": ["roll_vec.envs", "roll_vec.arrays"],
+    "kernels": ["roll_vec.kernels", "roll_vec.arrays", "roll_vec.envs.countdown"],
+    "pool": ["roll_vec.pool", "roll_vec.trajectories"],
+    "trajectories": ["roll_vec.trajectories", "roll_vec.recordings"],
     "arrays": ["roll_vec.arrays", "roll_vec.kernels"],
     "splits.py": ["roll_vec.arrays"],
     "test_base_envs.py": ["roll_vec.objects"],
     "test_file_formats.py": ["roll_vec.storage"],
-    "test_files.py": ["roll_vec.pool", "roll_vec.storage"],
+    "test_files.py": ["roll_vec.evaluation", "roll_vec.pool", "roll_vec.storage"],
     "test_package.py": ["roll_vec.errors"],
     "test_process_cache.py": ["roll_vec.storage"],
 }

@@ -10,28 +10,11 @@ from typing import Any
 import roll_vec
 
 ROOT = Path(__file__).resolve().parents[2]
-# Besides the modules that are attributes of roll_vec.
-_FILES = (
-    "roll_vec/envs/[a-z]*.py",
-    "roll_vec/envs/*/__init__.py",
-    "roll_vec/envs/*/level_files.py",
-    "roll_vec/envs/*/solver.py",
-    "roll_vec/adapters/[a-z]*.py",
-    "roll_vec/adapters/*/__init__.py",
-)
-# Adapters share these; users do not need them.
-_SHARED_BY_ADAPTERS = ("batch_arguments", "browser_guard", "own_generators", "tiles")
 
 
 def public_modules() -> list[str]:
     """Return the public modules, in the order of the reference."""
-    tops = sorted({*dir(roll_vec)} - {*roll_vec.__all__})
-    modules = ["roll_vec", *(f"roll_vec.{name}" for name in tops)]
-    for path in (path for pattern in _FILES for path in sorted(ROOT.glob(pattern))):
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if path.stem not in _SHARED_BY_ADAPTERS:
-            modules.append(module.removesuffix(".__init__"))
-    return [module for module in modules if public_names(module)]
+    return ["roll_vec", *(f"roll_vec.{name}" for name in roll_vec.PUBLIC_MODULES)]
 
 
 @functools.cache

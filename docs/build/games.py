@@ -7,12 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from docs.build.tables import code, table
-from roll_vec.descriptions import (
-    Keyword,
-    describe_batch_keywords,
-    describe_env,
-    describe_sections,
-)
+from roll_vec.descriptions import describe_env
+from roll_vec.descriptions.keywords import Keyword, describe_batch_keywords
+from roll_vec.descriptions.report import describe_sections
 from roll_vec.evaluation.splits import SPLITS
 from roll_vec.registration import ENVIRONMENTS
 

@@ -155,7 +155,6 @@ class ConversationRounds:
             env_fns.append(partial(gymnasium.make, env_id, **keywords, **TEXT))
         self.envs = roll_vec.PoolVectorEnv(
             env_fns,
-            observation_mode="different",  # texts of each family have a length
             group_size=group_size,
             autoreset_mode="Disabled",  # a round ends when all its episodes have ended
             max_episode_steps=max_turns,

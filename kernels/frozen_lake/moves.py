@@ -212,20 +212,7 @@ def _finish_steps(start, stop, at, skip_mask, is_valid, codes, won, success):
 
 
 @kernel
-def step_lakes(
-    start,
-    stop,
-    at,
-    actions,
-    skip_mask,
-    rules,
-    variables,
-    options,
-    rng_states,
-    elapsed_steps,
-    results,
-    infos,
-):
+def step_lakes(start, stop, at, actions, skip_mask, rules, state, results, infos):
     """Take one step a lake, on one map; lakes to skip stay and give zeros.
 
     It does what the rule ``step`` of `roll_vec.envs.frozen_lake.env.FrozenLake` does,
@@ -244,18 +231,17 @@ def step_lakes(
         The first action: 0 for Gymnasium's, 1 for ROLL's; the steps after which an
         episode is truncated, also if it terminates, 0: never; and two that lakes have
         no use for.
-    variables : named tuple of (n,) arrays, updated
-        ``position``, ``prob`` and ``success``.
-    options : named tuple, read
-        ``board`` (H, W) uint8, ``neighbours`` and ``slip`` as `make_neighbours` and
-        `make_slip` return them, ``rewards`` (3,) float64 for goal, hole and ice.
-    rng_states : (6, n) uint64, updated
-    elapsed_steps : (n,) int32, updated
+    state : tuple, updated
+        See `roll_vec.kernels.families`: the variables ``position``, ``prob`` and
+        ``success``; the options ``board`` (H, W) uint8, ``neighbours`` and ``slip`` as
+        `make_neighbours` and `make_slip` return them, ``rewards`` (3,) float64 for
+        goal, hole and ice.
     results : tuple of (T * n,) arrays, written
         Rewards, terminations, truncations.
     infos : named tuple of (T * n,) arrays, written
         ``prob`` and ``success``.
     """
+    variables, options, rng_states, elapsed_steps = state
     first_action, max_steps = rules[0], rules[1]
     prob, probs = variables.prob, infos.prob
     rewards, terminations, truncations = results
@@ -295,24 +281,14 @@ def step_lakes(
 
 @kernel
 def step_random_lakes(
-    start,
-    stop,
-    at,
-    actions,
-    skip_mask,
-    rules,
-    variables,
-    options,
-    rng_states,
-    elapsed_steps,
-    results,
-    infos,
+    start, stop, at, actions, skip_mask, rules, state, results, infos
 ):
     """Take one step a lake, each on a map of its own; see `step_lakes`.
 
     Variables are ``grid``, (n, H, W) uint8, with the player, ``position``, and those of
     `roll_vec.envs.frozen_lake.env.RandomFrozenLake` which are infos.
     """
+    variables, options, rng_states, elapsed_steps = state
     first_action, max_steps = rules[0], rules[1]
     rewards, terminations, truncations = results
     at = np.uint64(at)

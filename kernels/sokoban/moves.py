@@ -133,20 +133,7 @@ def _push(cells, first, player, offset):
 
 
 @kernel
-def step_rooms(
-    start,
-    stop,
-    at,
-    actions,
-    skip_mask,
-    rules,
-    variables,
-    options,
-    rng_states,
-    elapsed_steps,
-    results,
-    infos,
-):
+def step_rooms(start, stop, at, actions, skip_mask, rules, state, results, infos):
     """Play one action a room; rooms to skip stay as they are and give zeros.
 
     It does what the rule ``step`` of `roll_vec.envs.sokoban.env.Sokoban` does, for
@@ -165,16 +152,13 @@ def step_rooms(
     rules : (int, int, float, bool)
         The first action: 1 for ROLL's; the steps after which an episode is truncated,
         also beside a success, 0: never; and two that Sokoban has no use for.
-    variables : named tuple of (n, ...) arrays, updated
-        Those of `Sokoban`.
-    options : named tuple, read
-        It has ``width``.
-    rng_states : (6, 0) uint64
-    elapsed_steps : (n,) int32, updated
+    state : tuple, updated
+        See `roll_vec.kernels.families`: the variables of `Sokoban`, and ``width``.
     results : tuple of (T * n,) arrays, written
         Rewards, terminations, truncations.
     infos : named tuple of (T * n,) bool, written
     """
+    variables, options, _, elapsed_steps = state
     first_action, max_steps = rules[0], rules[1]
     cells, players, boxes_left = (
         flat(variables.grid),

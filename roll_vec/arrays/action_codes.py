@@ -52,7 +52,8 @@ class ActionCodes:
     """
 
     def __init__(self, options: Any) -> None:
-        self.first, self.last = options.first_action, options.last_action
+        self.first = options.first_action
+        self.last = self.first + len(options.action_names) - 1
         self.lowest = self.lowest_silent = options.lowest_action
         if options.action_start is None:
             self.lowest_silent = self.first

@@ -20,10 +20,10 @@ from roll_vec.arrays.declarations import Variable
 from roll_vec.arrays.level_providers import LevelNumbers, LevelProvider
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
-from roll_vec.arrays.rules import RULES, names_of
+from roll_vec.arrays.rules import RULES
 from roll_vec.docstrings import read_sections
 from roll_vec.errors import InvalidOptionError, UnsupportedError
-from roll_vec.kernels.families import Declaration, GameKernels
+from roll_vec.kernels.families import GameKernels
 from roll_vec.kernels.rows import Row, field_name
 from roll_vec.options import (
     check_bool,
@@ -416,25 +416,14 @@ class ArrayEnv(TextOptions):
         return self.first_action
 
     @property
-    def last_action(self) -> int:
-        """The highest action."""
-        return self.first_action + len(self.action_names) - 1
-
-    @property
     def action_lookup(self) -> Mapping[int, str]:
         """The names of the actions by number."""
         return dict(enumerate(self.action_names, self.first_action))
 
     # ---------------------------------------------------------------- the state
 
-    @functools.cached_property
-    def variables(self) -> dict[str, Variable]:
-        """The dtype and shape of each variable of one environment."""
-        variables = self.state.items()
-        return {
-            name: declarations.read_variable(self, name, each)
-            for name, each in variables
-        }
+    # The dtype and shape of each variable of one environment.
+    variables = functools.cached_property(declarations.read_variables)
 
     def allocate(self, num_envs: int) -> Arrays:
         """Return the variables of so many environments, all 0."""
@@ -447,13 +436,15 @@ class ArrayEnv(TextOptions):
         """Return the variables of a batch by name."""
         return dict(zip(self.variables, variables, strict=True))
 
-    def row_of(self, variables: Arrays) -> Row:
+    def row_of(self, variables: Arrays, is_writable: bool = True) -> Row:
         """Return the first environment of a batch as rules see it."""
-        return Row(self.declaration.variables(*variables), self._row_constants, 0)
+        row_type, constants = self._row_parts
+        return Row(row_type(*variables), constants, 0, is_writable)
 
     @functools.cached_property
-    def _row_constants(self) -> Any:
-        return namedtuple("Row", self.constants)(**self.constants)
+    def _row_parts(self) -> tuple[Any, Any]:
+        constants = namedtuple("Row", self.constants)(**self.constants)
+        return namedtuple("Row", self.variables), constants
 
     @property
     def known_limits(self) -> dict[str, Any]:
@@ -481,48 +472,19 @@ class ArrayEnv(TextOptions):
         return [getattr(type(self), name, None) for name in RULES]
 
     @functools.cached_property
-    def names_in_rules(self) -> frozenset[str]:
-        """All names that rules, and the functions that they call, mention."""
-        return names_of([*self.rules(), declarations.tuned_step_of(self)])
-
-    @functools.cached_property
-    def has_generator(self) -> bool:
-        """Whether a rule draws random numbers."""
-        if self.seeding == "stream":
-            return True
-        begin, step, *_ = self.rules()
-        rules = (begin.py_func, 1), (step.py_func, 2)
-        return any(declarations.uses_argument(*each) for each in rules)
-
-    @functools.cached_property
-    def constants(self) -> dict[str, Any]:
-        """What rules read as ``env.name`` beside variables: numbers and arrays.
-
-        A tuple or list of numbers is an array for them.  A property is one of these
-        if a rule reads it.
-
-        Raises
-        ------
-        InvalidOptionError
-            For numbers that a rule reads and kernels cannot hold.
-        """
-        return declarations.read_constants(self)
-
-    @functools.cached_property
-    def kernel_constants(self) -> dict[str, Any]:
-        """Those of the `constants` that kernels read."""
-        return declarations.kernel_constants_of(self)
-
-    @functools.cached_property
-    def declaration(self) -> Declaration:
-        """What kernels are made of beside the rules."""
-        return declarations.declare(self)
-
-    @functools.cached_property
     def code(self) -> RuleCode:
         """The rules as they are now: batches with these options keep them."""
-        parts = declarations.describe_declaration(self)
-        return copy_rules(self.name, self.rules(), parts)
+        return copy_rules(self.name, self.rules())
+
+    # Whether a rule draws random numbers.
+    has_generator = functools.cached_property(declarations.draws_numbers)
+    # Numbers and arrays that rules read as ``env.name`` beside variables.  A property
+    # is one of these if a rule reads it.
+    constants = functools.cached_property(declarations.read_constants)
+    # Those that kernels read.
+    kernel_constants = functools.cached_property(declarations.kernel_constants_of)
+    # What kernels are made of beside the rules.
+    declaration = functools.cached_property(declarations.declare)
 
     def family(self) -> GameKernels:
         """Return the kernels of batches with these options."""

@@ -43,9 +43,7 @@ class BoundStep:
         self.fixed, self.episodes = (rules, state), episodes
         values = *self.fixed, episodes
         types, self.words = type_of(values), pack(values)
-        self.step, self.begin, self.observe = kernels.make_step(types)
-        if not observes:
-            self.step, self.begin, _ = kernels.make_blind_step(types)
+        self.step, self.begin, self.observe = kernels.make_step(types, observes)
 
 
 class OneStep:

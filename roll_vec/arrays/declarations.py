@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import dis
-import enum
 import functools
 import inspect
 import math
 import types
-from collections import namedtuple
 from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
 
-from roll_vec.arrays.rule_code import RuleCode, copy_rules
+from roll_vec.arrays.rule_code import RuleCode, hash_lines
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels._jit import IS_COMPILED, Rule
+from roll_vec.kernels._jit import IS_COMPILED
 from roll_vec.kernels.families import Declaration, GameKernels, make_family
 from roll_vec.options import (
     MAX_INT,
@@ -35,25 +33,26 @@ _BOOL = np.dtype(np.bool_)
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-def read_variable(owner: Any, name: str, declared: Any) -> Variable:
-    """Return the dtype and the shape of a variable.
+def read_variables(owner: Any) -> dict[str, Variable]:
+    """Return the dtype and the shape of each variable of one environment.
 
     Parameters
     ----------
     owner : ArrayEnv
-        Its options may be lengths of the shape.
-    name : str
-    declared : dtype, or (dtype, shape)
-        An item of ``state``.
+        Its options may be lengths of shapes.
 
     Raises
     ------
     InvalidOptionError
     """
+    items = owner.state.items()
+    return {name: _read_variable(owner, name, each) for name, each in items}
+
+
+def _read_variable(owner: Any, name: str, declared: Any) -> Variable:
     full_name = f"{type(owner).__name__}.state[{name!r}]"
     dtype, shape = declared if isinstance(declared, tuple) else (declared, ())
-    if isinstance(shape, (int, np.integer, str)):
-        shape = (shape,)
+    shape = shape if isinstance(shape, tuple) else (shape,)
     try:
         dtype = np.dtype(dtype)
     except TypeError:
@@ -61,16 +60,13 @@ def read_variable(owner: Any, name: str, declared: Any) -> Variable:
     if dtype not in _DTYPES:
         accepted = f"one of {', '.join(each.name for each in _DTYPES)}"
         raise InvalidOptionError.expected(full_name, accepted, declared)
-    lengths = []
-    for length in shape:
-        is_name = isinstance(length, str)
-        value: Any = getattr(owner, length, None) if is_name else length
+    lengths: list[Any] = [getattr(owner, str(each), each) for each in shape]
+    for length, value in zip(shape, lengths, strict=True):
         is_integer = isinstance(value, (int, np.integer))
         if isinstance(value, bool) or not is_integer or value < 1:
             accepted = "a shape of positive numbers and names of options"
             raise InvalidOptionError.expected(full_name, accepted, length)
-        lengths.append(int(value))
-    return dtype, tuple(lengths)
+    return dtype, tuple(map(int, lengths))
 
 
 def tuned_step_of(owner: Any) -> Any:
@@ -83,7 +79,14 @@ def tuned_step_of(owner: Any) -> Any:
     return type(owner).tuned_step if is_used else None
 
 
-def uses_argument(function: types.FunctionType, number: int) -> bool:
+def draws_numbers(owner: Any) -> bool:
+    """Return whether a rule draws random numbers."""
+    begin, step, *_ = owner.rules()
+    rules = (begin.py_func, 1), (step.py_func, 2)
+    return owner.seeding == "stream" or any(_uses_argument(*each) for each in rules)
+
+
+def _uses_argument(function: types.FunctionType, number: int) -> bool:
     """Return whether the code of a function reads one of its arguments."""
     name = function.__code__.co_varnames[number]
     values = (each.argval for each in dis.get_instructions(function))
@@ -115,72 +118,46 @@ def read_constants(owner: Any) -> dict[str, Any]:
             continue
         member = inspect.getattr_static(type(owner), name, None)
         is_property = isinstance(member, (property, functools.cached_property))
-        is_read = name in owner.names_in_rules
+        is_read = name in owner.code.names
         if callable(member) or (is_property and not is_read):
             continue
-        full_name = f"{type(owner).__name__}.{name}"
-        try:
-            value = read_constant(full_name, getattr(owner, name))
-        except InvalidOptionError:
-            if is_read:
-                raise
-            continue
-        if value is not None:
-            result[name] = value
+        value = getattr(owner, name)
+        constant = read_constant(value)
+        if constant is not None:
+            result[name] = constant
         elif is_read:
-            accepted = "a number, or an array of numbers, as a rule reads it"
-            value = getattr(owner, name)
+            accepted = "numbers that rules can read: bools, floats, integers of 64 bits"
+            full_name = f"{type(owner).__name__}.{name}"
             raise InvalidOptionError.expected(full_name, accepted, value)
     return {**result, **owner.reset_options}
 
 
-def read_constant(name: str, value: Any) -> Any:
-    """Return a number or an array of numbers that kernels can hold, else None.
-
-    Raises
-    ------
-    InvalidOptionError
-        For a number that kernels cannot hold, and an array of anything but numbers.
-    """
+def read_constant(value: Any) -> Any:
+    """Return a number or an array of numbers that kernels can hold, else None."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    accepted = "numbers that rules can read: bools, floats, integers of 64 bits"
-    if isinstance(value, (int, np.integer)):
-        if int(value) not in _INT64:
-            raise InvalidOptionError.expected(name, accepted, value)
-        return int(value)
     if isinstance(value, (float, np.floating)):
         return float(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value) if int(value) in _INT64 else None
     if not isinstance(value, (tuple, list, np.ndarray)):
         return None
     try:
         # A copy: kernels are compiled anew for an array that is read-only.
         array = np.array(value, order="C")
-        if not isinstance(value, np.ndarray):
-            # numpy would make them unsigned, or floats.
-            numbers = np.array(value, object).ravel().tolist()
-            integers = (each for each in numbers if isinstance(each, (int, np.integer)))
-            if not all(int(each) in _INT64 for each in integers):
-                raise OverflowError
-    except (ValueError, OverflowError):  # also for rows of several lengths
-        raise InvalidOptionError.expected(name, accepted, value) from None
-    if array.dtype == np.float16:
-        return array.astype(np.float64)
-    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-        raise InvalidOptionError.expected(name, accepted, value)
-    if array.dtype == np.uint64 and (array >> np.uint64(63)).any():
-        raise InvalidOptionError.expected(name, accepted, value)
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    except ValueError:  # for rows of several lengths
+        return None
+    if array.dtype.kind == "f" and not isinstance(value, np.ndarray):
+        # numpy makes floats of integers beside one of more than 63 bits.
+        numbers = np.array(value, object).ravel().tolist()
+        if any(isinstance(each, int) and each not in _INT64 for each in numbers):
+            return None
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array if array.dtype in _DTYPES else None
 
 
 def check_option(name: str, value: Any, default: Any) -> Any:
     """Return the value of an option, of the type that its default has."""
-    if isinstance(default, enum.Enum):
-        try:
-            return type(default)(value)
-        except ValueError:
-            accepted = f"one of {', '.join(map(repr, type(default)))}"
-            raise InvalidOptionError.expected(name, accepted, value) from None
     if isinstance(default, (bool, np.bool_)):
         return check_bool(name, value)
     if isinstance(default, (int, np.integer)):
@@ -218,24 +195,29 @@ def declare(owner: Any) -> Declaration:
     owner : ArrayEnv
     """
     infos, num_flags = sort_infos(owner)
-    names = {
-        "variables": tuple(owner.variables),
-        "options": tuple(owner.kernel_constants),
-        "infos": infos,
-        "outputs": (str(owner.observation),),
-        "level": tuple(owner.level_variables),
-        "reset_infos": tuple(name for name in infos if name in owner.reset_infos),
-    }
-    copies_variable = False
-    if owner.rules()[2] is not None:
-        names["outputs"] = tuple(owner.parts)
-    else:
-        (space,) = owner.parts.values()
-        copies_variable = owner.variables[names["outputs"][0]][0] == space.dtype
-    classes = _make_types(*names.values(), lengths=_known_lengths(owner))
-    is_discrete, draws = not isinstance(owner.actions, Box), owner.has_generator
-    rest = num_flags, is_discrete, draws, copies_variable
-    return Declaration._make((*classes, *rest))
+    outputs, copies_variable = tuple(owner.parts), False
+    if owner.rules()[2] is None:
+        (space,), outputs = owner.parts.values(), (str(owner.observation),)
+        copies_variable = owner.variables[outputs[0]][0] == space.dtype
+    axes = _axes_of(owner)
+    known = dict.fromkeys(length for each in axes for length in each)
+    names = {getattr(owner, str(each), each): each for each in known}
+    # A length is a number or the name of an option with this value; None: unknown.
+    observed = owner.allocate_observations(0)[0].shape[1:]
+    return Declaration(
+        variables=tuple(owner.variables),
+        options=tuple(owner.kernel_constants),
+        infos=infos,
+        outputs=outputs,
+        level=tuple(owner.level_variables),
+        reset_infos=tuple(name for name in infos if name in owner.reset_infos),
+        lengths=tuple(axes),
+        output_lengths=tuple(names.get(length) for length in observed),
+        num_flags=num_flags,
+        is_discrete=not isinstance(owner.actions, Box),
+        draws=owner.has_generator,
+        copies_variable=copies_variable,
+    )
 
 
 def _axes_of(owner: Any) -> list[tuple[Any, ...]]:
@@ -253,57 +235,8 @@ def kernel_constants_of(owner: Any) -> dict[str, Any]:
     be compiled anew.
     """
     lengths = {length for axes in _axes_of(owner) for length in axes}
-    names = owner.names_in_rules | lengths | set(owner.reset_options)
+    names = owner.code.names | lengths | set(owner.reset_options)
     return {name: each for name, each in owner.constants.items() if name in names}
-
-
-def _known_lengths(owner: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return what kernels know of the shapes of variables, and of the observation.
-
-    A length is a number or the name of an option with this value; None: unknown.
-    """
-    axes = _axes_of(owner)
-    lengths = dict.fromkeys(length for each in axes for length in each)
-    names = {getattr(owner, str(each), each): each for each in lengths}
-    output = owner.allocate_observations(0)[0].shape[1:]
-    return tuple(axes), tuple(names.get(length) for length in output)
-
-
-@functools.lru_cache(maxsize=64)
-def _make_types(*names: tuple[str, ...], lengths: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the classes of a `Declaration`: the same ones for the same names."""
-    make: Any = namedtuple
-    row, options, infos, outputs, level, reset_infos = (
-        make("Row", () if fields == ("",) else fields) for fields in names
-    )
-    axes, row.output_lengths = lengths
-    row.lengths = dict(zip(row._fields, axes, strict=True))
-    return (
-        row,
-        options,
-        infos,
-        None if names[3] == ("",) else outputs,
-        level if names[4] else None,
-        reset_infos,
-    )
-
-
-def describe_declaration(owner: Any) -> Any:
-    """Return what kernels depend on beside the rules; its `repr` tells two apart."""
-    declaration = owner.declaration
-    names = [each and each._fields for each in declaration[:6]]
-    return names, declaration[6:], _known_lengths(owner), _describe_kernel(owner)
-
-
-def _describe_kernel(owner: Any) -> Any:
-    """Return what tells the tuned step of a class apart from others."""
-    tuned_step = tuned_step_of(owner)
-    if tuned_step is None:
-        return None
-    if tuned_step.__module__.startswith("roll_vec.kernels."):
-        # An edit of these compiles all kernels anew.
-        return tuned_step.__module__, tuned_step.__qualname__
-    return copy_rules(owner.name, [Rule(tuned_step.py_func)], ()).digest
 
 
 @functools.lru_cache(maxsize=64)
@@ -311,5 +244,8 @@ def make_kernels(
     code: RuleCode, declaration: Declaration, tuned_step: Any
 ) -> GameKernels:
     """Return kernels; they are compiled once for equal rules."""
-    family: GameKernels = make_family(code.rules, declaration, code.digest, tuned_step)
+    # An edit of a kernel of the package compiles all of them anew.
+    tuned = tuned_step and (tuned_step.__module__, tuned_step.__qualname__)
+    key = hash_lines([code.digest, repr((declaration, tuned))])
+    family: GameKernels = make_family(code.rules, declaration, key, tuned_step)
     return family

@@ -17,7 +17,7 @@ from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.bound_steps import OneStep
 from roll_vec.arrays.declarations import sort_infos
 from roll_vec.arrays.episodes import EpisodeEngine
-from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
+from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.errors import FrozenAttributeError, InvalidActionError
 from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.outcomes import JUST_RESET, NEEDS_RESET, PLAYING
@@ -51,8 +51,6 @@ _MODES = {
     AutoresetMode.NEXT_STEP: NEXT_STEP,
     AutoresetMode.SAME_STEP: SAME_STEP,
 }
-# What all environments have, beside options, variables and attributes of a class.
-_ATTRIBUTES = ("get_all_actions", "get_instructions", "np_random", "num_env_steps")
 
 
 class ArrayEngine(EpisodeEngine):
@@ -391,10 +389,13 @@ class ArrayEngine(EpisodeEngine):
         shape, n, same_step = codes.shape, len(has_ended), _MODES[mode] == SAME_STEP
         first = out and out.observations
         last = out.infos.get("final_obs") if out is not None else None
-        observations = self._make_observations(shape, first)
+        # As kernels write them, of T * n steps; those of users may be the same.
+        allocate = self.options.allocate_observations
+        observations = self._arrays_of(first, codes.size) or allocate(codes.size)
         next_observations = observations
         if same_step:
-            next_observations = self._make_observations(shape, last)
+            next_observations = self._arrays_of(last, codes.size)
+            next_observations = next_observations or allocate(codes.size)
         if mode is AutoresetMode.DISABLED:
             # Steps behind the end of an episode are not made, but looked at.
             for array in observations:
@@ -474,31 +475,20 @@ class ArrayEngine(EpisodeEngine):
         at_once = num_steps
         if not (is_disabled or self._can_begin_in_kernel):
             at_once = max(STEPS_AT_ONCE // self.num_envs, 16)
+        split: dict[str, Any] = {"slices": self.unroll_slices}
+        split["rows_per_thread"] = 1 + STEP_ROWS_PER_THREAD // at_once
         for first_step in range(0, num_steps, at_once):
             until = min(first_step + at_once, num_steps)
-            bound, steps = self._bind(self.max_steps), until - first_step
+            bound = self._bind(self.max_steps)
             first = until, buffer, bound.fixed
-            self._run_steps(
-                kernels.unroll, self.num_envs, steps, *first, bound.episodes
-            )
+            self._run(kernels.unroll, self.num_envs, *first, bound.episodes, **split)
             waits = times < until
             while waits.any() and not is_disabled:
                 rows = np.flatnonzero(waits)
                 self.advance(rows)
                 states[rows] = JUST_RESET
-                self._run_steps(kernels.unroll_rows, len(rows), num_steps, *first, rows)
+                self._run(kernels.unroll_rows, len(rows), *first, rows, **split)
                 waits = times < until
-
-    def _run_steps(
-        self, kernel: Any, num_rows: int, num_steps: int, *arguments: Any
-    ) -> None:
-        """Run a kernel of many steps on all rows, in slices that Ctrl-C can end."""
-        rows_per_thread = 1 + STEP_ROWS_PER_THREAD // num_steps
-        split = self.kernel_threads, rows_per_thread, self.unroll_slices
-        try:
-            for_row_ranges(kernel, num_rows, *split, arguments)
-        except Exception as error:
-            self._explain(error)
 
     # ---------------------------------------------------------------- state
 
@@ -542,10 +532,12 @@ class ArrayEngine(EpisodeEngine):
             return (value,) * n
         if name == "num_env_steps":
             return tuple(self.elapsed_steps.tolist())
-        if name == "get_instructions":
-            return (lambda: self.instructions,) * n
-        if name == "get_all_actions":
-            return (lambda: list(options.action_lookup),) * n
+        methods: dict[str, Any] = {
+            "get_instructions": lambda: self.instructions,
+            "get_all_actions": lambda: list(options.action_lookup),
+        }
+        if name in methods:
+            return (methods[name],) * n
         if name in options.LEVEL_OPTIONS and not self.is_stream:
             # A number of levels, also where the option says "all of them".
             field = "level_count" if name == "num_levels" else name
@@ -555,12 +547,7 @@ class ArrayEngine(EpisodeEngine):
             return tuple(array.tolist() if array.ndim == 1 else array.copy())
         value = getattr(options, name, None)
         if name.startswith("_") or callable(value) or not hasattr(options, name):
-            fields = {field.name for field in dataclasses.fields(options)}
-            names = {*fields, *variables, *options.attributes, *_ATTRIBUTES}
-            message = (
-                f"{options.name} has no attribute {name!r} to read; those that "
-                f"exist: {', '.join(sorted(names))}"
-            )
+            message = f"{options.name} has no attribute {name!r} to read"
             raise AttributeError(message)
         return (value,) * n
 
@@ -587,11 +574,7 @@ class ArrayEngine(EpisodeEngine):
                 self.get_attribute(name)
             except AttributeError:
                 return None
-            fields = {field.name for field in dataclasses.fields(self.options)}
-            advice = "it can only be read"
-            if name in fields:
-                advice = f"make a new environment, gymnasium.make(id, {name}=...)"
-            message = f"{name} cannot be set: {advice}"
+            message = f"{name} cannot be set: an option is one of a new environment"
             raise FrozenAttributeError(message)
         for name, each in values.items():
             dtype, _ = self.options.variables[name]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,12 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import Ids
 from roll_vec.arrays.observations import ObservedEngine
-from roll_vec.arrays.state_checks import check_generators, check_limits
-from roll_vec.errors import InvalidOptionError, InvalidStateError, UnsupportedError
+from roll_vec.arrays.state_checks import FINITE, check_generators, check_limits
+from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.kernels.rng.pcg64 import seed_rows
 from roll_vec.options import (
     MAX_INT,
-    check_level_option_names,
+    check_number,
     check_reset_keys,
     replace_level_options,
 )
@@ -32,9 +31,6 @@ from roll_vec.vector.engine import StateArrays
 
 Seeds = NDArray[np.uint64]
 _1 = np.uint64(1)
-_NO_CHANGE = nullcontext()
-
-
 # The lowest and the highest value of arrays of a state.
 _LIMITS = {
     "episodes_first_seeds": (0, (1 << 32) - 1),
@@ -74,11 +70,9 @@ class EpisodeEngine(ObservedEngine):
         if options:
             check_reset_keys(self.options.reset_options, options)
         if self.is_stream:
-            values = {}
-            if self.options.reset_options:
-                values = _read_reset_options(self.options, options)
+            values = _read_reset_options(self.options, options)
             self._seed_streams(env_ids, seeds)
-            with self._replaced_constants(values) if values else _NO_CHANGE:
+            with self._replaced_constants(values):
                 self.advance(env_ids)
         else:
             self._begin(env_ids, seeds)
@@ -103,6 +97,9 @@ class EpisodeEngine(ObservedEngine):
     @contextmanager
     def _replaced_constants(self, values: Mapping[str, Any]) -> Iterator[None]:
         """Have kernels read other constants for a while."""
+        if not values:
+            yield
+            return
         state, bound = self._state, self._bound
         constants = tuple({**self.options.kernel_constants, **values}.values())
         self._state, self._bound = (state[0], constants, *state[2:]), {}
@@ -114,21 +111,16 @@ class EpisodeEngine(ObservedEngine):
     def _seed_streams(self, env_ids: Ids, seeds: Sequence[int | None]) -> None:
         """Seed the generators of environments with a seed; the others go on."""
         if None in seeds:
-            env_ids = env_ids[[j for j, seed in enumerate(seeds) if seed is not None]]
-        new_seeds = [seed for seed in seeds if seed is not None]
-        if not new_seeds:
-            return
-        low_words = new_seeds
-        if max(new_seeds) >= 1 << 64:
-            low_words = [seed & (1 << 64) - 1 for seed in new_seeds]
-        seed_rows(env_ids, np.array(low_words, np.uint64), self.rng_states)
-        if low_words is new_seeds:
+            kept = [j for j, seed in enumerate(seeds) if seed is not None]
+            env_ids, seeds = env_ids[kept], [seeds[j] for j in kept]
+        new_seeds: list[Any] = list(seeds)
+        if max(new_seeds, default=0) < 1 << 64:
+            seed_rows(env_ids, np.array(new_seeds, np.uint64), self.rng_states)
             return
         for env_id, seed in zip(env_ids.tolist(), new_seeds, strict=True):
-            # The kernel takes 64 bits; numpy itself seeds from more.
-            if seed >= 1 << 64:
-                generator = np.random.Generator(np.random.PCG64(seed))
-                self.rng_states[:, env_id] = generator_words(generator)
+            # The kernel has seeds of 64 bits; numpy itself has others.
+            generator = np.random.Generator(np.random.PCG64(seed))
+            self.rng_states[:, env_id] = generator_words(generator)
 
     def advance(self, env_ids: Ids) -> None:
         """Start the next episode in some environments."""
@@ -226,7 +218,6 @@ class EpisodeEngine(ObservedEngine):
                 "environment"
             )
             raise UnsupportedError(message)
-        check_level_option_names(self.options, level_options)
         options = replace_level_options(self.options, level_options)
         for name, value in options.kernel_constants.items():
             if not np.array_equal(
@@ -294,19 +285,16 @@ class EpisodeEngine(ObservedEngine):
         """Copy rows of a state; see `Engine.set_state`."""
         self._observations = None
         is_whole = len(env_ids) == self.num_envs
-        # The same array: where a caller names no rows.
-        is_copy = is_whole and rows is env_ids
         for name, array in self._state_arrays().items():
             values = arrays[name]
-            if is_copy:
+            # The same array: where a caller names no rows.
+            if is_whole and rows is env_ids:
                 array[...] = values[: len(rows)]
-            elif not is_whole:
-                array[env_ids] = values[rows]
-            # The rows have been checked: with another mode `take` makes a copy first.
-            elif array.flags.c_contiguous:
+            elif is_whole and array.flags.c_contiguous:
+                # The rows have been checked: in another mode `take` makes a copy first.
                 np.take(values, rows, 0, array, mode="clip")
             else:
-                np.take(values.T, rows, -1, array.T, mode="clip")
+                array[env_ids] = values[rows]
         if is_whole:
             self.needs_full_reset = False
 
@@ -320,19 +308,12 @@ def _read_reset_options(
     ------
     InvalidOptionError
     """
-    names = known.reset_options.keys() & (options or {}).keys()
-    values = {}
-    for name in sorted(names):
-        value = options[name]  # type: ignore[index]
-        try:
-            # As Gymnasium reads them, from arrays of one number as well.
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = math.nan
-        if not math.isfinite(number):
-            owner = f"options[{name!r}]"
-            raise InvalidOptionError.expected(owner, "a finite number", value)
-        values[name] = number
+    # As Gymnasium reads them, from arrays of one number as well.
+    values = {
+        name: check_number(f"options[{name!r}]", value, *FINITE)
+        for name, value in (options or {}).items()
+        if name in known.reset_options
+    }
     if values:
         known.check_reset_options({**known.reset_options, **values})
     return values

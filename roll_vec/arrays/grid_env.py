@@ -192,18 +192,20 @@ def _make_family(cls: type[GridEnv]) -> GridFamily:
     ------
     InvalidOptionError
     """
-    owner, accepted = f"{cls.__name__}.cells", "(glyph, meaning, (red, green, blue))"
     cells = []
     for each in cls.cells:
         try:
             cell = Cell(*each)
-            is_text = isinstance(cell.glyph, str) and isinstance(cell.meaning, str)
             pixel = [int(part) in range(256) for part in cell.pixel]
-            is_pixel = len(pixel) == 3 and all(pixel)
-            is_right = is_text and cell.glyph and is_pixel
+            texts = isinstance(cell.glyph, str) and isinstance(cell.meaning, str)
+            is_right = texts and cell.glyph and pixel == [True] * 3
         except (TypeError, ValueError):
             is_right = False
         if not is_right:
+            owner, accepted = (
+                f"{cls.__name__}.cells",
+                "(glyph, meaning, (red, green, blue))",
+            )
             raise InvalidOptionError.expected(owner, accepted, each)
         cells.append(cell)
     tiles = cls.tiles

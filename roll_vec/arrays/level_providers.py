@@ -108,26 +108,17 @@ class LevelProvider(LevelNumbers):
             For arrays that are not the values of ``level_variables``.
         """
         names = self._options.level_variables
-        if not isinstance(arrays, (tuple, list)) or len(arrays) != len(names):
-            accepted = f"a tuple of {len(names)} arrays, {', '.join(names)}"
-            raise InvalidStateError.expected(owner, accepted, arrays)
-        checked = []
-        for name, values in zip(names, arrays, strict=True):
-            dtype, shape = self._options.variables[name]
-            array = np.asarray(values)
-            fits = np.can_cast(array.dtype, dtype, "same_kind")
-            if array.shape != (count, *shape) or not fits:
-                accepted = f"{dtype} of shape {(count, *shape)}"
-                value = f"{array.dtype} of shape {array.shape}"
-                message = f"{owner}: {name}: expected {accepted}, got {value}"
-                raise InvalidStateError(message)
-            checked.append(np.ascontiguousarray(array, dtype))
-        return tuple(checked)
-
-    def _draw(self, seeds: Seeds) -> Levels:
-        """Return the levels of (m,) different level seeds."""
-        owner = f"{self._options.name}.draw_levels"
-        return self._check(owner, self.generate(seeds), len(seeds))
+        variables = [self._options.variables[name] for name in names]
+        try:
+            return tuple(
+                np.asarray(values)
+                .astype(dtype, "C", "same_kind", copy=False)
+                .reshape(count, *shape)
+                for values, (dtype, shape) in zip(arrays, variables, strict=True)
+            )
+        except (TypeError, ValueError) as error:
+            message = f"{owner}: expected arrays of {', '.join(names)}: {error}"
+            raise InvalidStateError(message) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Levels can be drawn again: they are no state.
@@ -165,11 +156,12 @@ class LevelProvider(LevelNumbers):
 
     def generate_rows(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
         """Return the levels of (m,) level seeds, and the level of each seed."""
-        if len(seeds) < 2 or (seeds[1:] > seeds[:-1]).all():
-            # Sorting ten million seeds takes seconds and cannot be interrupted.
-            return self._draw(seeds), np.arange(len(seeds))
-        unique, inverse = np.unique(seeds, return_inverse=True)
-        return self._draw(unique), inverse
+        indices = np.arange(len(seeds))
+        # Sorting ten million seeds takes seconds and cannot be interrupted.
+        if not (seeds[1:] > seeds[:-1]).all():
+            seeds, indices = np.unique(seeds, return_inverse=True)
+        owner = f"{self._options.name}.draw_levels"
+        return self._check(owner, self.generate(seeds), len(seeds)), indices
 
     def _keep(self, numbers: Seeds, levels: Levels, indices: NDArray[np.int64]) -> None:
         """Put levels into the arrays."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import Arrays, Ids
 from roll_vec.arrays.bound_steps import BoundStep
-from roll_vec.arrays.row_threads import for_row_ranges
+from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import explain_failure
 from roll_vec.errors import InvalidStateError
 from roll_vec.kernels._jit import IS_COMPILED, allow_overflow
@@ -109,12 +109,23 @@ class ObservedEngine(Engine):
             self.single_observation_space = options.observation_space
 
     @allow_overflow
-    def _run(self, kernel: Any, num_rows: int, *arguments: Any) -> None:
-        """Run a kernel on so many rows, on several threads if there are many."""
+    def _run(
+        self,
+        kernel: Any,
+        num_rows: int,
+        *arguments: Any,
+        rows_per_thread: int | None = None,
+        slices: SliceSizer | None = None,
+    ) -> None:
+        """Run a kernel on so many rows, on several threads if there are many.
+
+        With ``slices`` Ctrl-C can end it.
+        """
         try:
-            if self._uses_threads:
-                split = self.kernel_threads, self.options.ROWS_PER_THREAD
-                for_row_ranges(kernel, num_rows, *split, args=arguments)
+            if slices or self._uses_threads:
+                least = rows_per_thread or self.options.ROWS_PER_THREAD
+                split = self.kernel_threads, least, slices
+                for_row_ranges(kernel, num_rows, *split, arguments)
             else:
                 kernel(0, num_rows, *arguments)
         except Exception as error:
@@ -191,24 +202,19 @@ class ObservedEngine(Engine):
 
     def _keep_observations(self) -> None:
         """Make the arrays of `_observe_in_place`."""
-        array = self._observed_variable()
-        if array is None:
+        shape = self._plain_shape
+        if shape is None or not self.options.declaration.copies_variable:
             self._batch = self.observe()
             if not self.observes_text:
                 self._out_arrays = self._arrays_of(self._batch, self.num_envs)
             return
-        self._batch = array.view()
+        # The observations are an array of the state.
+        variable = self.named_variables()[str(self.options.observation)]
+        self._batch = variable.reshape(self.num_envs, *shape).view()
         self._batch.flags.writeable = False
         # Steps are other kernels from now on.
         self._bound.clear()
         self._observations, self._out_arrays, self._shows_state = None, (), True
-
-    def _observed_variable(self) -> NDArray[Any] | None:
-        """Return the array of the state that is the observations, or None."""
-        if not self.options.declaration.copies_variable or self._plain_shape is None:
-            return None
-        variable = self.named_variables()[str(self.options.observation)]
-        return variable.reshape(self.num_envs, *self._plain_shape)
 
     def _observe_all(self, arrays: Arrays | None, out: Any = None) -> Any:
         """Return the observations of all environments, from those of a step, if any."""
@@ -242,9 +248,10 @@ class ObservedEngine(Engine):
     def _arrays_of(self, out: Any, num_rows: int) -> Arrays | None:
         """Return the arrays of observations of a user, as kernels write them.
 
-        None if the observations are made of others.
+        None if there are none, or if they are made of others.
         """
-        if self._observes_codes and self.options.obs_mode != "grid":
+        is_other = self._observes_codes and self.options.obs_mode != "grid"
+        if out is None or is_other:
             return None
         arrays = self.options.allocate_observations(0)
         pairs = zip(self._parts_of(out), arrays, strict=True)
@@ -255,20 +262,6 @@ class ObservedEngine(Engine):
         if isinstance(batch, tuple):
             return batch
         return [batch[name] if name else batch for name in self.options.parts]
-
-    def _make_observations(self, shape: tuple[int, int], out: Any) -> Arrays:
-        """Return the arrays of the observations of T * n steps, as kernels write them.
-
-        Parameters
-        ----------
-        shape : (int, int)
-            T and n.
-        out : observations of T steps, or None
-            These may be the arrays.
-        """
-        num_rows = shape[0] * shape[1]
-        arrays = None if out is None else self._arrays_of(out, num_rows)
-        return arrays or self.options.allocate_observations(num_rows)
 
     def _shape_observations(
         self, arrays: Arrays, shape: tuple[int, ...], out: Any = None
@@ -335,15 +328,10 @@ class ObservedEngine(Engine):
 
     def observe_one(self) -> Any:
         """Return the observation of the one environment of this engine."""
-        if self.observes_text:
-            return self._texts(_ONE)[0]
-        arrays, self._observations = self._observations, None
-        if arrays is None:
-            arrays = self._observe(_ONE)
-        shape = self._plain_shape
-        if shape is None:
-            # The next step writes the arrays again.
-            return self._list(tuple(array.copy() for array in arrays), _ONE)[0]
+        arrays, shape = self._observations, self._plain_shape
+        if arrays is None or shape is None:
+            return self._observe_some(_ONE)[0]
+        # The next step writes the array again.
         return arrays[0].reshape(shape).copy() if shape else arrays[0].item()
 
     @cached_property
@@ -381,11 +369,7 @@ class ObservedEngine(Engine):
         return codes
 
     def _texts(self, env_ids: Ids) -> tuple[str, ...]:
-        texts = tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
-        if not all(isinstance(text, str) for text in texts):
-            owner = f"{self.options.name}.text"
-            raise InvalidStateError.expected(owner, "a str", texts[0])
-        return texts
+        return tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
 
     def named_row(self, env_id: int) -> SimpleNamespace:
         """Return the variables of an environment by name: numbers, copies of arrays."""

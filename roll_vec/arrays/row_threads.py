@@ -42,10 +42,15 @@ class _Helpers:
     def call(self, run: _Run, number: int) -> None:
         """Ask so many threads for help, or as many as can be started."""
         while len(self.threads) < number:
-            thread = start_thread(f"roll_vec-{len(self.threads)}", _help, self.runs)
-            if thread is None:
-                break
-            self.threads.append(thread)
+            thread = threading.Thread(target=_help, args=(self.runs,), daemon=True)
+            thread.name = f"roll_vec-{len(self.threads)}"
+            # Ctrl-C waits until it has started.
+            with signal_delay():
+                try:
+                    thread.start()
+                except RuntimeError:  # of a limit, or as the interpreter is exiting
+                    break
+                self.threads.append(thread)
         for _ in self.threads[:number]:
             self.runs.put(run)
 
@@ -64,22 +69,6 @@ def _forget_threads() -> None:
 _helpers = _Helpers()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_threads)
-
-
-def start_thread(
-    name: str, function: Callable[..., object], *args: Any
-) -> threading.Thread | None:
-    """Start a thread that ends with the process; return None if there can be no more.
-
-    Ctrl-C waits until it has started.
-    """
-    thread = threading.Thread(target=function, args=args, name=name, daemon=True)
-    with signal_delay():
-        try:
-            thread.start()
-        except RuntimeError:  # of a limit, or because the interpreter is exiting
-            return None
-    return thread
 
 
 class ThreadScratch(threading.local):

@@ -17,25 +17,20 @@ import operator
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import IS_COMPILED, Rule
-from roll_vec.kernels.calls import RAISED
 
 _LIBRARIES = ("builtins", "math", "cmath", "_operator", "numpy", "numba")
-_KERNELS = "roll_vec.kernels."
-# A name that code reads, and the attributes that it reads of it, one of another.
-Chain = tuple[str, ...]
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None), type(...))
 # Compiled code names a module that every process can import.
 _MODULE = Rule.__module__
 _HINT = (
-    "rules read numbers, texts, tuples and enums of their module, and call functions "
-    "with the decorator roll_vec.rule"
+    "rules read Python's numbers, texts, tuples and enums of integers of their module, "
+    "draw from `rng`, and call functions with the decorator roll_vec.rule"
 )
 
 
@@ -47,25 +42,20 @@ class RuleCode:
     ----------
     digest : str
     rules : tuple of Rule or None
-    exceptions : tuple of exception classes
-        Those that rules raise; in the copies `roll_vec.kernels.calls.RAISED` are in
-        their place, as machine code on disk would have the class of another process.
+    names : frozenset of str
+        All names that rules, and the functions that they call, mention.
+    files : frozenset of str
+        Where these stand.
     """
 
     digest: str
     # Rules that run as Python may call methods of classes that have no digest.
     rules: tuple[Rule | None, ...] = dataclasses.field(compare=not IS_COMPILED)
-    exceptions: tuple[type[Exception], ...] = dataclasses.field(compare=False)
-
-    def with_class(self, error: Exception) -> Exception:
-        """Return an error of copies with the class that the rule names."""
-        if type(error) not in RAISED:
-            return error
-        cls = self.exceptions[RAISED.index(type(error))]
-        return cls(*error.args).with_traceback(error.__traceback__)
+    names: frozenset[str] = dataclasses.field(compare=False)
+    files: frozenset[str] = dataclasses.field(compare=False)
 
 
-def copy_rules(owner: str, rules: Iterable[Rule | None], declarations: Any) -> RuleCode:
+def copy_rules(owner: str, rules: Iterable[Rule | None]) -> RuleCode:
     """Return copies of rules, which read only what their digest covers.
 
     Parameters
@@ -73,36 +63,42 @@ def copy_rules(owner: str, rules: Iterable[Rule | None], declarations: Any) -> R
     owner : str
         The name of the class, for errors.
     rules : iterable of Rule or None
-    declarations : object
-        What kernels are made from beside the rules.  Its `repr` tells two apart.
 
     Raises
     ------
     InvalidOptionError
         If a rule reads a value that cannot be told apart from others by its content.
     """
-    copier = _Copier()
+    copier = _Copier(owner)
     copies = tuple(copier.copy(owner, each) for each in rules)
-    lines = [repr(declarations), *copier.lines]
-    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
-    for function, _ in copier.functions.values():
+    digest = hash_lines(copier.lines)
+    functions = [each.py_func for each in copier.copies.values()]
+    for function in functions:
         # Symbols of machine code must differ where the code does.
         function.__qualname__ = f"{digest}.{function.__qualname__}"
-    return RuleCode(digest, copies, tuple(copier.exceptions))
+    codes = [code for each in functions for code in _codes_of(each.__code__)]
+    names = frozenset(name for code in codes for name in code.co_names)
+    files = frozenset(code.co_filename for code in codes)
+    return RuleCode(digest, copies, names, files)
 
 
-def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
+def hash_lines(lines: Iterable[str]) -> str:
+    """Return a digest of texts that tell code apart."""
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def _codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
     """Yield a code object and those inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from codes_of(constant)
+            yield from _codes_of(constant)
 
 
-def globals_of(function: types.FunctionType) -> dict[str, Any]:
+def _globals_of(function: types.FunctionType) -> dict[str, Any]:
     """Return the globals and the outer variables that a function reads, by name."""
     module = function.__globals__
-    names = dict.fromkeys(name for name, *_ in chains_of(function.__code__))
+    names = dict.fromkeys(name for name, _ in _reads_of(function.__code__))
     values = {name: module[name] for name in names if name in module}
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     for name, cell in cells:
@@ -113,43 +109,23 @@ def globals_of(function: types.FunctionType) -> dict[str, Any]:
     return values
 
 
-def is_of_library(value: Any) -> bool:
-    """Return whether a library that rules may use has a value under its name."""
-    module = getattr(value, "__module__", None)
-    if isinstance(value, np.ufunc):
-        module = "numpy"
-    if not isinstance(module, str) or module.partition(".")[0] not in _LIBRARIES:
-        return False
-    name = getattr(value, "__qualname__", getattr(value, "__name__", ""))
-    try:
-        return operator.attrgetter(name)(sys.modules.get(module)) is value
-    except AttributeError:
-        return False
-
-
 @functools.lru_cache(1000)
-def chains_of(code: types.CodeType) -> tuple[Chain, ...]:
-    """Return the globals that code loads, each with attributes: ``np``, ``int8``.
+def _reads_of(code: types.CodeType) -> tuple[tuple[str, str], ...]:
+    """Return the globals that code loads, each with an attribute: ``np``, ``int8``.
 
     It is kept, as it takes ten times as long as to make an environment.
     """
-    chains: list[list[str]] = []
-    is_open = False
-    for part in codes_of(code):
+    reads, name = set(), ""
+    for part in _codes_of(code):
         for each in dis.get_instructions(part):
             if each.opname in ("LOAD_GLOBAL", "LOAD_DEREF"):
-                chains.append([each.argval])
-                is_open = True
-            elif is_open and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-                chains[-1].append(each.argval)
-            elif each.opname != "EXTENDED_ARG":
-                is_open = False
-    return tuple(sorted(set(map(tuple, chains))))
-
-
-def _after(chains: Iterable[Chain], name: str) -> tuple[Chain, ...]:
-    """Return the rest of the chains that begin with a name."""
-    return tuple(chain[1:] for chain in chains if chain[:1] == (name,))
+                name = each.argval
+                reads.add((name, ""))
+            elif name and each.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                reads.add((name, each.argval))
+            if each.opname not in ("LOAD_GLOBAL", "LOAD_DEREF", "EXTENDED_ARG"):
+                name = ""
+    return tuple(sorted(reads))
 
 
 class _Copier:
@@ -159,140 +135,98 @@ class _Copier:
     ----------
     lines : list of str
         They differ for values that compile to different code.
-    functions : dict of object to (function, object)
-        The copy of each function that rules call, and what it is to them.
+    copies : dict of Rule to Rule
     """
 
-    def __init__(self) -> None:
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
         self.lines: list[str] = []
-        self.functions: dict[Any, tuple[types.FunctionType, Any]] = {}
-        self.exceptions: list[type[Exception]] = []
-        # Of functions that are copied at present, each called by the one before.
-        self._callers: list[Any] = []
+        self.copies: dict[Rule, Rule] = {}
+        # Rules that are copied at present, each called by the one before.
+        self._callers: list[Rule] = []
 
-    def copy(self, name: str, value: Any, chains: tuple[Chain, ...] = ()) -> Any:
-        """Return a copy of a value that a rule reads under a name, and describe it.
-
-        Parameters
-        ----------
-        chains : tuple of tuples of str
-            What the rule reads of the value: attributes, attributes of these, ...
-        """
+    def copy(self, name: str, value: Any) -> Any:
+        """Return a copy of a value that a rule reads under a name, and describe it."""
         cls, kind = type(value), type(value).__name__
         if cls in _NUMBERS:
             self._add(kind, value)
-        elif isinstance(value, enum.Enum):
-            self.copy(name, cls)
-            self._add(value.name)
-            value = int(value.value) if _are_ints(cls, chains) else value
-        elif cls in (list, tuple) or _is_named_tuple(cls):
-            self._add(kind, len(value), getattr(cls, "_fields", ()))
-            items = [self.copy(name, item) for item in value]
-            value = tuple(items) if cls in (list, tuple) else cls(*items)
-        elif isinstance(value, type) and issubclass(value, enum.Enum):
-            self._add(kind, value.__name__, [each.__name__ for each in value.__mro__])
-            for key, member in value.__members__.items():
-                self.copy(name, (key, member.name, member.value))
-            if _are_ints(value, [chain[1:] for chain in chains]):
-                # numba takes no member of an enum as an index.
-                members = {
-                    key: int(each.value) for key, each in value.__members__.items()
-                }
-                value = types.ModuleType(value.__name__)
-                vars(value).update(members)
-        elif isinstance(value, type) and _is_named_tuple(value):
-            self._add(kind, value.__name__, getattr(value, "_fields", ()))
-        elif isinstance(value, types.ModuleType):
-            value = self._copy_module(name, value, chains)
-        elif is_of_library(value) or _is_kernel(value):
+        elif isinstance(value, enum.IntEnum):
+            # numba accepts no member of an enum as an index.
+            value = self.copy(name, int(value))
+        elif cls in (list, tuple):
+            self._add(kind, len(value))
+            value = tuple([self.copy(name, item) for item in value])
+        elif isinstance(value, type) and issubclass(value, enum.IntEnum):
+            members = {key: int(each) for key, each in value.__members__.items()}
+            self._add(value.__name__, members)
+            value = types.ModuleType(value.__name__)
+            vars(value).update(members)
+        elif isinstance(value, types.ModuleType) and _is_library(value.__name__):
+            self._add("module", value.__name__)
+        elif isinstance(value, Rule):
+            value = self._copy_rule(name, value)
+        elif _is_of_library(value) or _is_kernel(value):
             self._add(value.__module__, value.__qualname__)
-        elif isinstance(value, type) and issubclass(value, Exception):
-            value = self._copy_exception(name, value)
         else:
-            value = self._copy_function(name, value)
+            self._refuse(name, value)
         return value
 
     def _add(self, *parts: Any) -> None:
         self.lines.append(repr(parts))
 
-    def _copy_exception(self, name: str, cls: type[Exception]) -> type[Exception]:
-        if cls not in self.exceptions:
-            self.exceptions.append(cls)
-        number = self.exceptions.index(cls)
-        if number >= len(RAISED):
-            message = f"{name}: rules raise at most {len(RAISED)} classes of their own"
-            raise InvalidOptionError(message)
-        self._add("exception", number)
-        return RAISED[number]
+    def _refuse(self, name: str, value: Any) -> NoReturn:
+        message = f"{name} is {value!r:.100}: {_HINT}"
+        raise InvalidOptionError(message)
 
-    def _copy_module(
-        self, name: str, module: types.ModuleType, chains: tuple[Chain, ...]
-    ) -> types.ModuleType:
-        """Return a module with the attributes that a rule reads."""
-        self._add("module", module.__name__)
-        if module.__name__.partition(".")[0] in _LIBRARIES:
-            return module
-        result = types.ModuleType(module.__name__)
-        for key in dict.fromkeys(chain[0] for chain in chains if chain):
-            if hasattr(module, key):
-                self._add(key)
-                value = getattr(module, key)
-                copy = self.copy(f"{name}.{key}", value, _after(chains, key))
-                setattr(result, key, copy)
-        return result
+    def _check_numpy(self, name: str, value: Any) -> None:
+        """Refuse ``np.random``, which has no seed, and types as ``np.int8``.
 
-    def _copy_function(self, name: str, value: Any) -> Any:
-        """Return a copy of a function that rules call, as what it is to them."""
-        function: Any = getattr(value, "py_func", value)
-        is_plain = function is value and not IS_COMPILED
-        is_compiled = isinstance(value, Dispatcher) and getattr(
-            value, "_can_compile", True
-        )
-        is_callable = is_plain or is_compiled or isinstance(value, Rule)
-        if not (isinstance(function, types.FunctionType) and is_callable):
-            message = f"{name} is {value!r:.100}: {_HINT}"
-            raise InvalidOptionError(message)
-        if value in self.functions:
-            may_recur = self._callers[-1:] == [value] and not is_compiled
-            if value in self._callers and not may_recur:
+        Their numbers wrap and round; `roll_vec.envs.rounding` does so on purpose.
+        """
+        is_type = isinstance(value, type) and issubclass(value, np.generic)
+        # Code that `exec` runs may have no module.
+        module = str(self._callers[-1].py_func.__module__)
+        is_ours = module.partition(".")[0] == "roll_vec"
+        if value is np.random or (is_type and not is_ours):
+            self._refuse(name, value)
+
+    def _copy_rule(self, name: str, rule: Rule) -> Rule:
+        """Return a copy of a rule, with copies of all that it reads."""
+        if rule in self.copies:
+            if rule in self._callers[:-1]:
                 message = (
                     f"{name} is called in a circle: a function with the decorator "
                     "roll_vec.rule may call itself, but no other one that calls it"
                 )
                 raise InvalidOptionError(message)
-            self._add("function", list(self.functions).index(value))
-            return self.functions[value][1]
-        code, name = function.__code__, f"{name.partition(':')[0]}: {function.__name__}"
+            self._add("rule", list(self.copies).index(rule))
+            return self.copies[rule]
+        function = rule.py_func
+        code, name = function.__code__, f"{self._owner}.{function.__name__}"
         cells = tuple(types.CellType() for _ in code.co_freevars)
         scope: dict[str, Any] = {"__name__": _MODULE}
         copy = types.FunctionType(code, scope, function.__name__, None, cells)
         copy.__qualname__ = function.__qualname__
-        result: Any = copy
-        if isinstance(value, Rule):
-            result = Rule(copy)
-        elif is_compiled:
-            options = value.targetoptions
-            pipeline = value._compiler.pipeline_class
-            self._add(pipeline.__qualname__, _describe_options(options), value.locals)
-            result = type(value)(copy, value.locals, options, pipeline)
         # Before what it reads, where it may stand again.
-        self.functions[value] = copy, result
-        self._callers.append(value)
-        self._add(type(value).__name__, function.__qualname__)
-        for part in codes_of(code):
+        self.copies[rule] = result = Rule(copy)
+        self._callers.append(rule)
+        self._add("rule", function.__qualname__)
+        for part in _codes_of(code):
             self._add(*_describe(part))
-        defaults = function.__defaults__, *(function.__kwdefaults__ or {}).items()
-        copied = self.copy(f"{name}: a default", defaults)
-        copy.__defaults__, copy.__kwdefaults__ = copied[0], dict(copied[1:]) or None
-        values = {}
-        for key, each in globals_of(function).items():
-            self._add(key)
-            chains = _after(chains_of(code), key)
-            values[key] = self.copy(f"{name}: {key}", each, chains)
-        for key, cell in zip(code.co_freevars, cells, strict=True):
+        # numba has no arguments that are keywords alone.
+        copy.__defaults__ = self.copy(f"{name}: a default", function.__defaults__)
+        values = _globals_of(function)
+        for key, attribute in _reads_of(code):
             if key in values:
-                cell.cell_contents = values.pop(key)
-        scope.update(values)
+                value = getattr(values[key], attribute, None)
+                self._check_numpy(f"{name}: {key}.{attribute}", value)
+        for key, value in values.items():
+            self._add(key)
+            self._check_numpy(f"{name}: {key}", value)
+            scope[key] = self.copy(f"{name}: {key}", value)
+        for key, cell in zip(code.co_freevars, cells, strict=True):
+            if key in scope:
+                cell.cell_contents = scope.pop(key)
         self._callers.pop()
         return result
 
@@ -311,25 +245,26 @@ def _describe(code: types.CodeType) -> tuple[Any, ...]:
     return code.co_code.hex(), constants, names, arguments, code.co_flags, table
 
 
-def _describe_options(options: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return numba's options of a function in one order."""
-    return [
-        (key, sorted(value) if isinstance(value, (set, frozenset)) else value)
-        for key, value in sorted(options.items())
-    ]
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in _LIBRARIES
 
 
-def _are_ints(cls: Any, chains: Iterable[Chain]) -> bool:
-    """Return whether members of an enum, of which a rule reads chains, can be ints."""
-    return issubclass(cls, int) and not any(chains)
-
-
-def _is_named_tuple(cls: type) -> bool:
-    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+def _is_of_library(value: Any) -> bool:
+    """Return whether a library that rules may use has a value under its name."""
+    module = getattr(value, "__module__", None)
+    if isinstance(value, np.ufunc):
+        module = "numpy"
+    if not (isinstance(module, str) and _is_library(module)):
+        return False
+    name = getattr(value, "__qualname__", getattr(value, "__name__", ""))
+    try:
+        return operator.attrgetter(name)(sys.modules.get(module)) is value
+    except AttributeError:
+        return False
 
 
 def _is_kernel(value: Any) -> bool:
     """Return whether a value is a kernel of this package: the cache tells it apart."""
     function = getattr(value, "py_func", value)
     is_function = isinstance(function, types.FunctionType)
-    return is_function and str(function.__module__).startswith(_KERNELS)
+    return is_function and str(function.__module__).startswith("roll_vec.kernels.")

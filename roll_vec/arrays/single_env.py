@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -60,23 +59,19 @@ class SingleEnv(ClosableEnv):
     _window: Any = None
 
     def __init__(self, options: Any) -> None:
-        engine = self._engine = ArrayEngine(options, 1, None, 1)
+        engine = ArrayEngine(options, 1, None, 1)
         self.metadata, self.render_mode = engine.metadata, engine.render_mode
-        for name, value in (
-            ("observation_space", engine.single_observation_space),
-            ("action_space", engine.single_action_space),
-            ("action_parser", engine.action_parser),
-            ("first_action", engine.first_action),
-        ):
-            # By the method of this class they would be names of the options.
-            super().__setattr__(name, value)
+        self.observation_space = engine.single_observation_space
+        self.action_space = engine.single_action_space
+        self.action_parser, self.first_action = (
+            engine.action_parser,
+            engine.first_action,
+        )
+        # Behind these, which may be names of the options.
+        self._engine = engine
         # The option of the rules alone: Gymnasium's wrapper counts for itself.
         self._max_steps = engine.max_steps
         self._has_started = self._has_ended = False
-        # Whether there is a stream whose next episode a reset can begin.
-        self._can_continue = False
-        # Seed of a stream and number of an episode, see `resume`.
-        self._next_episode: tuple[int, int] | None = None
         # False before the first reset, and after a call that raised within an episode.
         self._is_ready = False
         self._has_mask = engine.options.action_mask
@@ -165,6 +160,8 @@ class SingleEnv(ClosableEnv):
     def resume(self, seed: int, episode: int) -> None:
         """Make the next `reset` without a seed begin a certain episode of a stream.
 
+        This reset must be the next call.
+
         Parameters
         ----------
         seed : int
@@ -178,11 +175,16 @@ class SingleEnv(ClosableEnv):
         UnsupportedError
             A game whose random numbers are one stream.
         """
-        if self._engine.is_stream:
+        engine = self._engine
+        if engine.is_stream:
             message = f"{self.options.name} cannot resume: it has no level_seed"
             raise UnsupportedError(message)
-        number = check_int("episode", episode, 0, MAX_COUNT)
-        self._next_episode = check_seed(seed), number
+        number, seed = check_int("episode", episode, 0, MAX_COUNT), check_seed(seed)
+        self._is_ready, self._has_started = False, True
+        engine.first_seeds[0] = fold_seed(seed)
+        # Before episode 0 is -1, modulo 2**64.
+        engine.episode_numbers[0] = (number - 1) % (1 << 64)
+        self._np_random_seed = seed
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -205,55 +207,27 @@ class SingleEnv(ClosableEnv):
         self._check_open()
         if seed is not None:
             seed = check_seed(seed)
-        elif self._next_episode is not None:
-            self._go_before(*self._next_episode)
-        elif not self._can_continue:
+        elif not self._has_started:
             is_lent = self._engine.is_stream and self._lent is not None
             seed = None if is_lent else draw_entropy()
         if seed is None:
             self._read_generator()
-        with self._demands_reset():
+        was_ready, self._is_ready = self._is_ready, False
+        try:
             self._engine.reset(_ONE, [seed], options)
+        except RollVecError:
+            # One that is known before, as of a level that cannot be drawn.
+            self._is_ready = was_ready and not self._engine.needs_full_reset
+            raise
         if seed is not None:
             self._np_random_seed, self._lent = seed, None
-        self._next_episode = None
         self._write_generator()
-        return self._start_episode()
-
-    def _go_before(self, seed: int, episode: int) -> None:
-        """Go to the episode of a stream before a certain one."""
-        engine = self._engine
-        # The number of the level that is played is that of its episode.
-        _ = engine.level_numbers
-        engine.first_seeds[0] = fold_seed(seed)
-        # Before episode 0 is -1, modulo 2**64.
-        engine.episode_numbers[0] = (episode - 1) % (1 << 64)
-        self._np_random_seed = seed
-
-    def _start_episode(self) -> tuple[Any, dict[str, Any]]:
-        """Return the first observation and the info of the reset."""
         self._has_started, self._has_ended = True, False
-        self._can_continue = True
         self._engine.successes[0] = self._engine.needs_full_reset = False
-        if self.render_mode == "human":
-            self._show()
+        self._show()
         result = self._engine.observe_one(), _first(self._engine.begin_infos(_ONE))
         self._is_ready = True
         return result
-
-    @contextmanager
-    def _demands_reset(self) -> Iterator[None]:
-        """Demand a reset until the episode has begun.
-
-        After an error that is known before, such as a level that cannot be drawn,
-        nothing has moved.
-        """
-        was_ready, self._is_ready = self._is_ready, False
-        try:
-            yield
-        except RollVecError:
-            self._is_ready = was_ready and not self._engine.needs_full_reset
-            raise
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action.
@@ -305,6 +279,7 @@ class SingleEnv(ClosableEnv):
             # As the kernel `reaches_limit`, without the time of a call.
             truncated = limit > 0 and engine.elapsed_steps.item() >= limit
             # Steps after the end of an episode do not take it back.
+            # To set an attribute takes 0.4 us, see `__setattr__`.
             if (terminated or truncated) and not self._has_ended:
                 self._has_ended = True
             if is_lent:
@@ -384,8 +359,6 @@ class SingleEnv(ClosableEnv):
         self._check_open()
         if not self._is_ready:
             message = "the environment must be reset before it is stepped or rendered"
-            if self._has_started:
-                message = "a call raised an error within an episode: reset it first"
             raise ResetNeededError(message)
 
     @property
@@ -481,9 +454,7 @@ class SingleEnv(ClosableEnv):
         dict
             Row i of each array of a batch's `VectorState`, as `VectorState.row` has it;
             ``seeds``, the seed of the stream or None; ``has_ended``, whether the
-            episode has ended by the rules or at the option ``max_steps``;
-            from `resume` to the next reset ``next_episode``, its seed and number.  A
-            batch has no place for that.
+            episode has ended by the rules or at the option ``max_steps``.
 
         Raises
         ------
@@ -492,10 +463,7 @@ class SingleEnv(ClosableEnv):
         self._check_started()
         self._read_generator()
         row = {name: array[0] for name, array in self._engine.get_state().items()}
-        row |= {"seeds": self._np_random_seed, "has_ended": self._has_ended}
-        if self._next_episode is not None:
-            row["next_episode"] = self._next_episode
-        return row
+        return {**row, "seeds": self._np_random_seed, "has_ended": self._has_ended}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, or to a row of a batch's state.
@@ -513,11 +481,6 @@ class SingleEnv(ClosableEnv):
             If names, shapes or values do not fit; nothing has changed then.
         ClosedError
         """
-        self._go_to(state)
-        self._is_ready = True
-
-    def _go_to(self, state: Mapping[str, Any]) -> None:
-        """Go to a state; until the caller says so, a reset is needed."""
         self._check_open()
         engine = self._engine
         present = engine.get_state()
@@ -533,24 +496,13 @@ class SingleEnv(ClosableEnv):
         engine.check_state(arrays, MAX_INT)
         seed = state.get("seeds")
         seed = None if seed is None else check_seed(seed)
-        episode = state.get("next_episode")
-        try:
-            if episode is not None:
-                first, number = episode
-                episode = check_seed(first), check_int("episode", number, 0, MAX_COUNT)
-        except (TypeError, ValueError):
-            accepted = "a pair of a seed and the number of an episode, or None"
-            raise InvalidStateError.of_array(
-                "next_episode", accepted, episode
-            ) from None
         self._is_ready = False
         engine.set_state(arrays, _ONE, _ONE)
         self._np_random_seed, self._has_started = seed, True
-        self._next_episode = episode
-        self._can_continue = True
         self._write_generator()
         self._has_ended = bool(state.get("has_ended", False))
         self._show()
+        self._is_ready = True
 
 
 def _first(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError
 
+FINITE = (-sys.float_info.max, sys.float_info.max)
+"""Limits of a number that may have any size."""
 # Of PCG64's words: state, increment, whether half a number is left, and that half.
 _GENERATOR_LIMITS = np.array([*[(1 << 64) - 1] * 4, 1, (1 << 32) - 1], np.uint64)
 

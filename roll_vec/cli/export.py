@@ -39,15 +39,15 @@ from roll_vec.errors import (
 )
 from roll_vec.evaluation import play_chat
 from roll_vec.evaluation.chat import ChatError
-from roll_vec.export import FORMATS, export
-from roll_vec.export.formats import TEXTS
+from roll_vec.export import export
 from roll_vec.export.rows import Tally, TooFewRowsError, play_rows, select_rows
-from roll_vec.export.writer import check_out
+from roll_vec.export.writer import FORMATS, check_out
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import find_spec, full_id, is_pooled, make_or_refuse
 from roll_vec.registration.factories import make_vec
 from roll_vec.trajectories import Trajectory, Turn, play_seeds
 from roll_vec.trajectories.runs import replay_trajectories
+from roll_vec.trajectories.trajectory import TEXTS
 
 # Rows, and environments stepped at once, unless the user says otherwise.
 _NUM_ROWS, _NUM_ENVS = 1000, 256
@@ -114,7 +114,7 @@ def _run(arguments: argparse.Namespace) -> int:
             progress(arguments.quiet) as show,
         ):
 
-            def shown() -> Iterator[Trajectory]:
+            def with_progress() -> Iterator[Trajectory]:
                 for row in rows:
                     if show is not None:
                         show("rows", tally.rows, num)
@@ -123,7 +123,7 @@ def _run(arguments: argparse.Namespace) -> int:
             export(
                 arguments.out,
                 batch,
-                shown(),
+                with_progress(),
                 format=arguments.format,
                 policy=arguments.model or arguments.policy or "oracle",
                 overwrite=arguments.overwrite,

@@ -36,7 +36,8 @@ from roll_vec.cli.rollout import run_policy
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.recordings import BatchEvent, replay
 from roll_vec.registration.any_id import full_id, make_vector
-from roll_vec.watch import Frame, FrameRecorder, Recording, write_gif, write_page
+from roll_vec.watch import FrameRecorder, Recording, write_gif, write_page
+from roll_vec.watch.frames import Frame
 from roll_vec.watch.gif import DEFAULT_FPS, MAX_FPS, MIN_FPS
 
 # Environments to show, unless the user says otherwise, and at most.

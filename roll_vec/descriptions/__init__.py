@@ -14,13 +14,4 @@ In reading order:
 
 from roll_vec.descriptions.environments import EnvDescription, describe_env
 
-# For the tables of the documentation; not public.
-from roll_vec.descriptions.keywords import (
-    Keyword as Keyword,
-)
-from roll_vec.descriptions.keywords import (
-    describe_batch_keywords as describe_batch_keywords,
-)
-from roll_vec.descriptions.report import describe_sections as describe_sections
-
 __all__ = ["EnvDescription", "describe_env"]

@@ -25,6 +25,7 @@ from roll_vec.descriptions.keywords import (
     describe_keywords,
 )
 from roll_vec.docstrings import Entry, read_entries, read_items, read_sections
+from roll_vec.options import check_unknown
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
 from roll_vec.registration.any_id import action_names, load_class, render_modes
 from roll_vec.text.level_env import TextLevelEnv
@@ -211,9 +212,12 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
     if module:
         importlib.import_module(module)
     spec = gymnasium.spec(name)
-    env, observations = _make(spec, keywords)
     entry, registered = load_class(spec), ENVIRONMENTS.get(spec.id)
     is_pooled = registered is not None and registered.pooled
+    if registered is not None and not is_pooled:
+        # Gymnasium would add its own words to the error.
+        check_unknown(keywords.keys() - {"max_episode_steps"}, registered.defaults())
+    env, observations = _make(spec, keywords)
     options = getattr(env, "options", None)
     classes = [entry, type(env), type(options)]
     if is_pooled:

@@ -10,7 +10,8 @@ from gymnasium.spaces import Box
 
 from roll_vec.arrays.array_env import METADATA
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.classic_control import FINITE, ClassicControl, renderer_of, stack
+from roll_vec.arrays.state_checks import FINITE
+from roll_vec.envs.classic_control import ClassicControl, renderer_of, stack
 from roll_vec.kernels.rows import Row
 
 GRAVITY = 9.8

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -16,8 +15,6 @@ from roll_vec.kernels.rows import Row
 from roll_vec.options import check_number
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
-FINITE = (-sys.float_info.max, sys.float_info.max)
-"""Limits of a number that may have any size."""
 MAX_START = 1e6
 STARTS = (-MAX_START, MAX_START)
 """Limits of a number with which an episode begins, and which steps make smaller."""

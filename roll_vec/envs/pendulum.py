@@ -11,7 +11,8 @@ from gymnasium.spaces import Box
 
 from roll_vec.arrays.array_env import METADATA, ArrayEnv
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.classic_control import FINITE, MAX_START, STARTS, stack
+from roll_vec.arrays.state_checks import FINITE
+from roll_vec.envs.classic_control import MAX_START, STARTS, stack
 from roll_vec.envs.rounding import square, square_float32, to_float32
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_number

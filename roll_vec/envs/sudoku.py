@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.bound_steps import BoundStep
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
 from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
@@ -491,16 +492,19 @@ def solve_puzzles(
     """
     keywords: dict[str, Any] = {"levels": puzzles}
     options, slices, parts = _Solver(**keywords), SliceSizer("puzzles"), []
-    constants, begin = options.kernel_constants.values(), options.family().begin_rows
+    constants = tuple(options.kernel_constants.values())
     split = count_cores(), _PUZZLES_PER_THREAD, slices
     for start in range(0, len(puzzles), _MANY):
         numbers = np.arange(start, min(start + _MANY, len(puzzles)), dtype=np.uint64)
         m, last = len(numbers), np.full_like(numbers, (1 << 64) - 1)
         variables, generators = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
-        state = variables, tuple(constants), generators, np.zeros(m, np.int32)
+        state = variables, constants, generators, np.zeros(m, np.int32)
         # The kernel begins the episode after the last, which is number 0.
         seeding = False, 0, 0, numbers, last
-        for_row_ranges(begin, m, *split, (np.arange(m), seeding, state))
+        fixed = options.rules_of(0), state, seeding
+        bound = BoundStep(options.family(), *fixed, observes=False)
+        arguments = bound.words, np.arange(m), (), False
+        for_row_ranges(bound.begin, m, *split, arguments)
         named = options.named(variables)
         parts.append((named["solution"], named["num_missing"]))
     solutions, counts = map(np.concatenate, zip(*parts, strict=True))

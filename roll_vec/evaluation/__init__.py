@@ -24,7 +24,7 @@ from roll_vec.evaluation.difficulty import draw_levels
 from roll_vec.evaluation.episodes import EpisodeResults, play_episodes, play_split
 from roll_vec.evaluation.policies import OraclePolicy, UniformPolicy
 from roll_vec.evaluation.results import compare_results, evaluate
-from roll_vec.evaluation.splits import Split, find_split
+from roll_vec.evaluation.splits import Split, find_split, splits_of
 from roll_vec.evaluation.statistics import wilson_interval
 
 __all__ = [
@@ -40,5 +40,6 @@ __all__ = [
     "play_chat",
     "play_episodes",
     "play_split",
+    "splits_of",
     "wilson_interval",
 ]

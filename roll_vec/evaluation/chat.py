@@ -6,9 +6,8 @@ completion").  vLLM, SGLang, llama.cpp, Ollama and others serve it, too.
 Each environment of a batch has a conversation, a `roll_vec.sessions.Session` in a
 coroutine: it steps as soon as its answer arrives, and no conversation waits for
 another.  An event loop in a thread runs the coroutines, so that the caller may have an
-event loop, too, as notebooks do.  The caller takes the episodes from a queue::
-
-    conversation:  reset ─▶ request ─▶ step ─▶ request ─▶ step ... ─▶ queue ─▶ caller
+event loop, too, as notebooks do.  The next episode of an environment begins when the
+caller has the last one.
 """
 
 from __future__ import annotations
@@ -16,11 +15,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import queue
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,8 +33,8 @@ from roll_vec.options import check_choice, check_int, check_number
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.sessions import Session, Sessions
 from roll_vec.trajectories import Trajectory
-from roll_vec.trajectories.play import EPISODES_AHEAD, SKIPPED, fault_counts, in_order
-from roll_vec.trajectories.trajectory import OpenEpisode, instruction_of
+from roll_vec.trajectories.play import SKIPPED, fault_counts, in_order
+from roll_vec.trajectories.trajectory import TEXTS, OpenEpisode, instruction_of
 from roll_vec.vector.known_infos import episode_success, fault_of
 
 API_KEY = "OPENAI_API_KEY"
@@ -46,14 +46,8 @@ _REFUSALS = (301, 302, 303, 307, 308, 401, 403, 404)
 _MAX_REASON = 300
 # The longest time that the client waits before it repeats a request, in seconds.
 _MAX_WAIT = 60
-# A wait without a limit cannot be interrupted on Windows.
-_SECONDS_BETWEEN_SIGNALS = 0.2
 # Fields of a request that ``extra_body`` may not have.
 _FIELDS = ("model", "messages", "n", "stream", "temperature", "max_tokens")
-TAGS = {"action_pattern": "<answer>(.*?)</answer>"}
-"""Keywords of an answer between tags."""
-TEXTS = {"obs_mode": "text", "action_mode": "text", **TAGS}
-"""Keywords of a game on a grid whose observations and actions are texts."""
 
 
 class ChatError(RollVecError, RuntimeError):
@@ -191,9 +185,14 @@ class _ChatClient:
         self.close = self._client.close
         self._endpoint, self._history, retries = endpoint, history, endpoint.retries
         self._seconds = 2 * endpoint.timeout * (retries + 1) + _MAX_WAIT * retries
-        own = {"temperature": endpoint.temperature, "max_tokens": endpoint.max_tokens}
-        own = {name: value for name, value in own.items() if value is not None}
-        self._fields = {**(endpoint.extra_body or {}), **own}
+        sampling = {
+            "temperature": endpoint.temperature,
+            "max_tokens": endpoint.max_tokens,
+        }
+        sampling = {
+            name: value for name, value in sampling.items() if value is not None
+        }
+        self._fields = {**(endpoint.extra_body or {}), **sampling}
 
     async def answer(self, instruction: str | None, turns: Sequence[str]) -> str:
         """Return the model's answer; a refusal, or none, is the empty text.
@@ -356,14 +355,30 @@ def chat_keywords(split: Split, keywords: dict[str, Any]) -> dict[str, Any]:
     split : Split
     keywords : dict
         Of the user; they stay as they are.
+
+    Raises
+    ------
+    InvalidOptionError
+        If the environment has no texts.
     """
     is_grid = "obs_mode" in ENVIRONMENTS[split.id].defaults()
-    keywords = {**TAGS, **(TEXTS if is_grid else {}), **keywords}
-    if "env_instruction" in keywords or keywords["action_pattern"] is None:
-        return keywords
-    with closing(split.make_vec(1, **keywords)) as envs:
+    defaults = TEXTS if is_grid else {"action_pattern": TEXTS["action_pattern"]}
+    try:
+        envs = split.make_vec(1, **{**defaults, **keywords})
+    except InvalidOptionError as error:
+        # An error of the user's keywords is raised here.
+        split.make_vec(1, **keywords).close()
+        message = (
+            "policy: a model needs observations and actions that are texts, which "
+            f"{split.id} does not have"
+        )
+        raise InvalidOptionError(message) from error
+    keywords = {**defaults, **keywords}
+    with closing(envs):
         _, infos = envs.reset(seed=[split.seeds[0]])
         examples = getattr(envs.single_action_space, "examples", None)
+    if "env_instruction" in keywords or keywords["action_pattern"] is None:
+        return keywords
     instruction = str(infos["env_instruction"][0])
     # Those of grids say it themselves.
     if examples and examples[0] not in instruction:
@@ -389,12 +404,7 @@ class _Conversations:
         if history is not None:
             check_int("history", history, 0)
         self._client = _ChatClient(endpoint, history)
-        self._envs, self._sessions = envs, Sessions(envs)
-        self._waiting = iter(enumerate(seeds))
-        self._num_conversations = min(envs.num_envs, len(seeds))
-        # Pairs of the index of a seed and its trajectory; at the end, None or the error
-        # that has ended all.
-        self._results: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._envs, self._sessions, self._seeds = envs, Sessions(envs), seeds
 
     def episodes(self) -> Iterator[tuple[int, Trajectory]]:
         """Hold all conversations; in the end, close the environments.
@@ -405,67 +415,43 @@ class _Conversations:
             Each when it has ended.
         """
         loop = asyncio.new_event_loop()
-        # Episodes that have ended wait in the memory until the caller takes them.
-        self._slots = asyncio.Semaphore(EPISODES_AHEAD * self._num_conversations)
-        main = loop.create_task(self._hold_all())
         thread = threading.Thread(
-            target=self._run, args=(loop, main), name="roll_vec-chat", daemon=True
+            target=loop.run_forever, name="roll_vec-chat", daemon=True
         )
+        waiting = iter(enumerate(self._seeds))
+        count = min(self._envs.num_envs, len(self._seeds))
+        idle = [self._sessions.open(0) for _ in range(count)]
+        playing: dict[Future[Trajectory], tuple[int, Session]] = {}
+        thread.start()
         try:
-            thread.start()
             while True:
-                try:
-                    result = self._results.get(timeout=_SECONDS_BETWEEN_SIGNALS)
-                except queue.Empty:
-                    continue
-                if result is None:
+                for index, seed in islice(waiting, len(idle)):
+                    session = idle.pop()
+                    episode = self._play(session, seed)
+                    future = asyncio.run_coroutine_threadsafe(episode, loop)
+                    playing[future] = index, session
+                if not playing:
                     return
-                if isinstance(result, BaseException):
-                    raise result
-                with suppress(RuntimeError):  # the loop has ended
-                    loop.call_soon_threadsafe(self._slots.release)
-                yield result
+                # A wait without a limit cannot be interrupted on Windows.
+                for future in wait(playing, 0.2, FIRST_COMPLETED).done:
+                    index, session = playing.pop(future)
+                    idle.append(session)
+                    yield index, future.result()
         finally:
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(main.cancel)
+            asyncio.run_coroutine_threadsafe(self._end(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
             thread.join()
+            loop.close()
             self._sessions.close()
 
     # ---------------------------------------------------------- in the thread
 
-    def _run(self, loop: asyncio.AbstractEventLoop, main: asyncio.Task[None]) -> None:
-        end: BaseException | None = None
-        try:
-            loop.run_until_complete(main)
-        except BaseException as error:
-            end = error
-        finally:
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            loop.close()
-            self._results.put(end)
-
-    async def _hold_all(self) -> None:
-        tasks = [
-            asyncio.create_task(self._hold()) for _ in range(self._num_conversations)
-        ]
-        try:
-            # Raises the first error.
-            await asyncio.gather(*tasks)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await self._client.close()
-
-    async def _hold(self) -> None:
-        """Play one episode after the other in one environment."""
-        with self._sessions.open(0) as session:
-            while True:
-                await self._slots.acquire()
-                index, seed = next(self._waiting, (None, None))
-                if seed is None:
-                    return
-                self._results.put((index, await self._play(session, seed)))
+    async def _end(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._client.close()
 
     async def _play(self, session: Session, seed: int) -> Trajectory:
         """Play one episode."""

@@ -171,9 +171,9 @@ def _records(
 ) -> Iterator[EpisodeRecord]:
     """Yield the episodes that events end."""
     for event in events:
-        ended = account.add(event)
-        faults = faults_of(event.last_infos) if len(ended) else {}
-        columns = (column.tolist() for column in vars(ended).values())
+        episodes = account.add(event)
+        faults = faults_of(event.last_infos) if len(episodes) else {}
+        columns = (column.tolist() for column in vars(episodes).values())
         for env_id, *sums, success, terminated, truncated in zip(*columns, strict=True):
             place = int(plan.episodes[env_id])
             fault = faults.get(env_id)

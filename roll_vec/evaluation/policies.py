@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -24,9 +24,6 @@ from roll_vec.registration.any_id import load_class
 from roll_vec.seeding import check_seed
 from roll_vec.trajectories import Turn
 from roll_vec.vector.action_sampling import ActionStream
-
-if TYPE_CHECKING:
-    from roll_vec.text.action_parser import ActionParser
 
 ORACLE_ACTION = "oracle_action"
 """The attribute of an environment object that has the right next action."""
@@ -225,16 +222,15 @@ def _default_action(space: Space[Any], write: Callable[[Any], Any]) -> Any:
     return space.sample()
 
 
-def _pool_parser(batch: Any) -> ActionParser | None:
+def _pool_parser(batch: Any) -> Any:
     """Return the parser of a batch of objects; None: they read texts themselves."""
     try:
-        parser: ActionParser | None = batch.get_attr("action_parser")[0]
+        return batch.get_attr("action_parser")[0]
     except AttributeError:
         return None
-    return parser
 
 
-def _answer_writer(env: Any, parser: ActionParser | None) -> Callable[[Any], Any]:
+def _answer_writer(env: Any, parser: Any) -> Callable[[Any], Any]:
     """Return a function that puts a right action into the form that a parser reads."""
     if parser is None or not isinstance(env.single_action_space, Text):
         return lambda action: action

@@ -13,6 +13,6 @@ In reading order:
     export("train.jsonl", envs, play_seeds(envs, range(1000), policy))
 """
 
-from roll_vec.export.writer import FORMATS, export
+from roll_vec.export.writer import export
 
-__all__ = ["FORMATS", "export"]
+__all__ = ["export"]

@@ -21,12 +21,6 @@ _OF_BATCHES = (
     | {each.name for each in fields(BatchOptions)}
     | {"num_envs", "render_mode", "vector_kwargs", "vectorization_mode"}
 )
-TEXTS = {
-    "obs_mode": "text",
-    "action_mode": "text",
-    "action_pattern": "<answer>(.*?)</answer>",
-}
-"""Keywords of games on a grid for observations and answers that are texts."""
 
 
 class Format(ABC):

@@ -10,8 +10,9 @@ import numpy as np
 from gymnasium.spaces import Text
 
 from roll_vec.errors import InvalidOptionError, shorten
-from roll_vec.export.formats import TEXTS, Format
+from roll_vec.export.formats import Format
 from roll_vec.trajectories import Trajectory, to_messages
+from roll_vec.trajectories.trajectory import TEXTS
 
 _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 

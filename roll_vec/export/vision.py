@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from gymnasium.spaces import Box, Space, Text
 
-from roll_vec.export.formats import TEXTS
 from roll_vec.export.parquet import ParquetFormat
 from roll_vec.render.png import import_pillow, to_png
 from roll_vec.trajectories import Trajectory
+from roll_vec.trajectories.trajectory import TEXTS
 
 # datasets then reads the column as pictures, not as bytes.
 _FEATURES = {"images": {"feature": {"_type": "Image"}, "_type": "Sequence"}}

@@ -27,7 +27,7 @@ from roll_vec.joined.parts import MOVES, Call, describe, join_spaces
 from roll_vec.pool.actions import check_action_batch
 from roll_vec.seeding import expand_seeds
 from roll_vec.text.validation import check_texts
-from roll_vec.vector.action_sampling import BatchActionSampling
+from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.autoreset import (
     NEXT_STEP,
     SAME_STEP,
@@ -98,13 +98,15 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
 
     # Until the constructor has ended, so that `close` does nothing before.
     closed = True
+    # Observations are joined in a new batch.
+    copy = True
     # The thread that is in a call, see `one_at_a_time`.
     _caller = 0
     _action_stream: Any = None
-    sample_actions = BatchActionSampling.sample_actions
-    _check_open: Any = BatchActionSampling._check_open
-    np_random: Any = BatchActionSampling.np_random
-    np_random_seed: Any = BatchActionSampling.np_random_seed
+    sample_actions = BatchAttributes.sample_actions
+    _check_open: Any = BatchAttributes._check_open
+    np_random: Any = BatchAttributes.np_random
+    np_random_seed: Any = BatchAttributes.np_random_seed
     final_obs = RollVectorEnv.final_obs
 
     def __init__(
@@ -125,9 +127,8 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         ]
         for name in ("autoreset_mode", "render_mode"):
             values = [getattr(one, name) for one in all_of]
-            if len(set(values)) > 1 or values[0] == "human":
-                # A window shows boards of one batch.
-                wanted = f"one {name} in all parts, and not human"
+            if len(set(values)) > 1:
+                wanted = f"one {name} in all parts"
                 raise InvalidOptionError.expected("parts", wanted, values)
         first, self._sizes = all_of[0], [one.num_envs for one in all_of]
         self._starts = starts = [0, *accumulate(self._sizes)]
@@ -417,9 +418,9 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
                 steps = np.ones((count, self.num_envs), np.bool_)
                 return Rollout(*self._join_steps(results, steps, out))
         batches = [batch for batch, _ in self._ask_all("observe")]
-        arguments = self.step, join_batches(space, batches), actions, count, out
+        observations = join_batches(space, batches)
         try:
-            return run_steps(space, self.num_envs, mode is SAME_STEP, *arguments)
+            return run_steps(self, self.step, observations, actions, count, out)
         except BaseException:
             # Some steps were made.
             if self._has_ended is not ended:

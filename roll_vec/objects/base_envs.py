@@ -96,9 +96,6 @@ class SeededEnv(ClosableEnv):
         other state, or new.  A pool passes a copy that nobody else has, without
         ``seed_stream``.  ``level_seed`` and ``np_random`` are those of the state before
         the method runs; draws and resets in it do not move them.
-    check_state(state)
-        Raise the errors of `set_state` alone: a pool calls it before any environment
-        moves.
     """
 
     DATA_FILES: ClassVar[tuple[str, ...]] = ()

@@ -17,7 +17,7 @@ import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from roll_vec.errors import InvalidStateError, UnsupportedError
-from roll_vec.objects.base_envs import SeededEnv, check_stream
+from roll_vec.objects.base_envs import SeededEnv
 from roll_vec.seeding import make_generator
 
 _WRAPPER_ATTRIBUTES: dict[type, tuple[str, ...]] = {
@@ -72,25 +72,6 @@ def get_env_state(env: Env) -> Any:
         if names:
             state = {**{name: getattr(layer, name) for name in names}, "env": state}
     return state
-
-
-def check_env_state(env: Env, state: Any) -> None:
-    """Raise the error of `set_env_state` as far as it is known before.
-
-    Its method ``check_state``, if any, checks what its ``get_state`` returned.
-
-    Raises
-    ------
-    InvalidStateError
-        If it is no state of such layers; and the exceptions of `check_state`.
-    UnsupportedError
-    """
-    env, state, position, _ = _split_state(env, state)
-    if position is not None:
-        check_stream(position)
-    check_state = getattr(env, "check_state", None)
-    if callable(check_state):
-        check_state(state)
 
 
 def set_env_state(env: Env, state: Any) -> None:

@@ -17,7 +17,7 @@ from roll_vec.pool.actions import check_action_batch
 from roll_vec.pool.observations import Observations, copy_data
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.pool_envs import PoolEnvs
-from roll_vec.pool.spaces import ObservationMode, pool_spaces
+from roll_vec.pool.spaces import pool_spaces
 from roll_vec.pool.tasks import NO_STEP, EnvDescription, EnvFns
 from roll_vec.vector.engine import NO_IDS, Engine, StateArrays, StepResult
 from roll_vec.vector.infos import InfoList, add_infos
@@ -33,8 +33,6 @@ class PoolEngine(Engine):
     ----------
     env_fns : sequence of callable
         Each returns an environment.
-    observation_mode : str, or tuple of two spaces
-        See `roll_vec.pool.spaces.pool_spaces`.
     options : PoolOptions
 
     Attributes
@@ -54,14 +52,12 @@ class PoolEngine(Engine):
 
     name = "PoolEngine"
 
-    def __init__(
-        self, env_fns: EnvFns, observation_mode: ObservationMode, options: PoolOptions
-    ) -> None:
+    def __init__(self, env_fns: EnvFns, options: PoolOptions) -> None:
         self.num_envs = len(env_fns)
         self.envs = PoolEnvs(env_fns, options)
         self.faults = self.envs.faults
         try:
-            self._set_spaces(self.envs.build(), observation_mode)
+            self._set_spaces(self.envs.build())
         except BaseException:
             self.close()
             raise
@@ -69,16 +65,14 @@ class PoolEngine(Engine):
         self.envs.observations = self.observations
         self._max_episode_steps = options.max_episode_steps
 
-    def _set_spaces(
-        self, descriptions: list[EnvDescription], observation_mode: ObservationMode
-    ) -> None:
+    def _set_spaces(self, descriptions: list[EnvDescription]) -> None:
         """Set what depends on the environments."""
         (
             self.single_observation_space,
             self.observation_space,
             self.single_action_space,
             self.action_space,
-        ) = pool_spaces(descriptions, observation_mode)
+        ) = pool_spaces(descriptions)
         self.metadata = dict(descriptions[0].metadata)
         self.render_mode = descriptions[0].render_mode
         self.needs_seed = [one.needs_seed for one in descriptions]
@@ -222,7 +216,7 @@ class PoolEngine(Engine):
     def check_state(self, arrays: StateArrays) -> None:
         """Check a state; see `Engine.check_state` and `snapshots.check_state`."""
         self.envs.wait_for_all()
-        snapshots.check_state(arrays, self.envs, self._kinds)
+        snapshots.check_state(arrays, self.envs)
 
     def set_state(
         self, arrays: StateArrays, rows: NDArray[np.int64], env_ids: NDArray[np.int64]
@@ -282,16 +276,6 @@ class PoolEngine(Engine):
         results = self.envs.run("solve", [None] * len(able_ids), able_ids)
         solutions = dict(zip(able_ids, results, strict=True))
         return [solutions.get(env_id) for env_id in env_ids.tolist()]
-
-    def set_level_options(self, level_options: dict[str, Any]) -> None:
-        """Change the levels of the next episodes of all environments.
-
-        Raises
-        ------
-        UnsupportedError
-            If an environment has no method `set_level_options`.
-        """
-        self.envs.set_level_options(level_options)
 
     def frames(
         self,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from roll_vec.pool.tasks import LEVEL_OPTIONS, ResetRequest
+from roll_vec.pool.tasks import ResetRequest
 from roll_vec.seeding import draw_entropy, episode_seed
 
 ResetArguments = tuple[int | None, dict[str, Any] | None]
@@ -26,8 +26,7 @@ class EnvRecord:
     can_resume: bool = False
     """Whether the environment can be moved to any episode of a seed."""
     attributes: dict[str, Any] = field(default_factory=dict)
-    """The attributes that the user has set; new objects get them too.  Under
-    `LEVEL_OPTIONS` are the keywords of `set_level_options`."""
+    """The attributes that the user has set; new objects get them too."""
     first_seed: int | None = None
     """Of the present stream of episodes; None: the environment drew it itself."""
     episode: int = -1
@@ -42,18 +41,6 @@ class EnvRecord:
     """Of the present episode; 0 if there is no limit, and after a fault."""
     reset_info: dict[str, Any] = field(default_factory=dict)
     """Of the last reset."""
-
-    @property
-    def level_options(self) -> dict[str, Any] | None:
-        """The keywords of `set_level_options`, if any."""
-        options: dict[str, Any] | None = self.attributes.get(LEVEL_OPTIONS)
-        return options
-
-    def save_attribute(self, name: str, value: Any) -> None:
-        """Save an attribute for new objects; add level options to earlier ones."""
-        if name == LEVEL_OPTIONS:
-            value = {**self.attributes.get(name, {}), **value}
-        self.attributes[name] = value
 
     def start_episode(self, arguments: ResetArguments | None = None) -> None:
         """Move to the next episode, or with a seed to episode 0 of it.

@@ -18,12 +18,11 @@ import gymnasium
 import numpy as np
 from gymnasium.utils import EzPickle
 
-from roll_vec.errors import InvalidOptionError, InvalidStateError, UnsupportedError
+from roll_vec.errors import InvalidOptionError, UnsupportedError
 from roll_vec.objects.base_envs import SeededEnv
 from roll_vec.objects.methods import find_method
 from roll_vec.objects.results import split_reset, split_step
 from roll_vec.objects.states import (
-    check_env_state,
     get_env_state,
     set_env_state,
     supports_state,
@@ -31,7 +30,6 @@ from roll_vec.objects.states import (
 from roll_vec.options import describe_value
 from roll_vec.pool.factories import parameters_of
 from roll_vec.pool.tasks import (
-    LEVEL_OPTIONS,
     EnvDescription,
     EnvFnsById,
     ResetRequest,
@@ -44,7 +42,6 @@ from roll_vec.seeding import episode_seed
 from roll_vec.storage.data_files import check_path, fingerprint
 from roll_vec.vector.values import LOST, PICKLED_ENV, from_bytes, to_bytes
 
-_CHANGES_LEVELS = "changes the levels of its next episodes"
 # Operations that need no object; the result of others is None where it was lost.
 _WITHOUT_OBJECT = ("build", "place", "reset", "set_state")
 
@@ -217,27 +214,6 @@ class EnvRunner:
             )
             raise UnsupportedError(message) from None
 
-    def check_states(self, env_id: int, states: Mapping[int, bytes]) -> None:
-        """Check states that an environment object may be set to; it does not change.
-
-        Parameters
-        ----------
-        env_id : int
-        states : mapping from int to bytes
-            Results of `to_bytes`, by row of a state of the pool.
-
-        Raises
-        ------
-        InvalidStateError
-            Names the row.  Other exceptions of the environment are raised as they are.
-        """
-        for row, content in states.items():
-            try:
-                check_env_state(self.envs[env_id], from_bytes(content))
-            except InvalidStateError as error:
-                message = f"environment {row} of the state: {error}"
-                raise InvalidStateError(message) from None
-
     def set_state(self, env_id: int, request: StateRequest) -> None:
         """Bring an environment object into the state of a snapshot.
 
@@ -282,19 +258,8 @@ class EnvRunner:
         return value(*args, **kwargs) if callable(value) else value
 
     def set(self, env_id: int, item: tuple[str, Any]) -> None:
-        """Set an attribute or level options of the environment object."""
-        env, (name, value) = self.envs[env_id], item
-        if name == LEVEL_OPTIONS:
-            find_method(env, "set_level_options", _CHANGES_LEVELS)(**value)
-        else:
-            env.set_wrapper_attr(name, value)
-
-    def check_level_options(self, env_id: int, level_options: dict[str, Any]) -> None:
-        """Raise the error that `set` would raise, if the environment can tell it."""
-        env = self.envs[env_id]
-        find_method(env, "set_level_options", _CHANGES_LEVELS)
-        if env.has_wrapper_attr("check_level_options"):
-            env.get_wrapper_attr("check_level_options")(**level_options)
+        """Set an attribute of the environment object."""
+        self.envs[env_id].set_wrapper_attr(*item)
 
     def solve(self, env_id: int, _: None = None) -> Any:
         """Return the solution that the environment knows."""
@@ -318,24 +283,9 @@ class EnvRunner:
                 pass
 
     def close_all(self) -> None:
-        """Close all environment objects.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            In the thread of the caller: the first one after all others are closed, a
-            second one at once.
-        """
-        interrupts: list[BaseException] = []
+        """Close all environment objects; an interrupt, as of `close`, ends this."""
         for env_id in list(self.envs):
-            try:
-                self.close(env_id)
-            except self._interrupts as error:
-                interrupts.append(error)
-                if len(interrupts) == 2:
-                    break
-        for interrupt in interrupts:
-            raise interrupt
+            self.close(env_id)
 
 
 def describe_env(env: gymnasium.Env[Any, Any]) -> dict[str, Any]:

@@ -102,9 +102,9 @@ class Exchange:
         needs_reset = self._autoreset.has_ended[env_ids]
         if self._autoreset.mode is not NEXT_STEP and np.count_nonzero(needs_reset):
             raise ResetNeededError(describe_ended(env_ids[needs_reset]))
-        checked = self._steps.check_actions(actions, needs_reset)
+        batch = self._steps.check_actions(actions, needs_reset)
         begins = env_ids[needs_reset].tolist()
-        actions = dict(zip(env_ids.tolist(), checked, strict=True))
+        actions = dict(zip(env_ids.tolist(), batch, strict=True))
         self._autoreset.unfinished_call = "send"
         self.busy.update(actions)
         for env_id in begins:

@@ -18,7 +18,7 @@ The path of a fault through the pool::
           ├─ of a step     the episode ends: truncated, reward 0, infos["error"]
           ├─ of a reset    next episode's reset, MAX_RETRIES times; then the environment
           │                is stalled: its next step ends the episode, and so on
-          └─ on_error="raise", or all environments are stalled: EnvironmentFaultError
+          └─ all environments are stalled: EnvironmentFaultError
 
 The new object continues with the next episode of the environment's seed, see
 `roll_vec.pool.env_record`.
@@ -42,7 +42,6 @@ class Faults:
     Parameters
     ----------
     num_envs : int
-    on_error : ``truncate`` or ``raise``
 
     Attributes
     ----------
@@ -58,15 +57,11 @@ class Faults:
     lost : dict of int to str
         The environments whose object ended with its process in a task of another one,
         and the error of their next step.  Worker processes add to it.
-    raises : bool
-        True with ``on_error="raise"``.
     warning : str
         The warning of the first fault until `warn_once` gives it; else empty.
-    raising : dict of int to Fault
-        Faults of the current call; empty with ``on_error="truncate"``.
     """
 
-    def __init__(self, num_envs: int, on_error: str) -> None:
+    def __init__(self, num_envs: int) -> None:
         self.counts = np.zeros(num_envs, np.int64)
         self.counts_by_kind = dict.fromkeys(
             ("exception", "timeout", "worker_death", "reset"), 0
@@ -74,10 +69,8 @@ class Faults:
         self.needs_full_reset = False
         self.stalled: dict[int, str] = {}
         self.lost: dict[int, str] = {}
-        self.raises = on_error == "raise"
-        self._may_warn = not self.raises
+        self._may_warn = True
         self.warning = ""
-        self.raising: dict[int, Fault] = {}
         # The last fault, if all environments are stalled.
         self._last_fault: Fault | None = None
         # See `RollVectorEnv._become_part`: others may not be stalled.
@@ -87,8 +80,6 @@ class Faults:
         """Count a fault of a step, or of an attempt at a reset."""
         self.counts[env_id] += 1
         self.counts_by_kind[fault.kind] += 1
-        if self.raises:
-            self.raising[env_id] = fault
         if not self._may_warn:
             return
         self._may_warn = False
@@ -120,15 +111,12 @@ class Faults:
             warn_caller(message, EnvironmentFaultWarning)
 
     def raise_if_needed(self) -> None:
-        """Raise an error if a fault shall raise, or all environments are stalled.
+        """Raise an error if all environments are stalled.
 
         Raises
         ------
         EnvironmentFaultError
         """
-        if self.raising:
-            faults, self.raising = self.raising, {}
-            raise_faults(faults)
         if self._last_fault is not None:
             fault, self._last_fault = self._last_fault, None
             # The error reports the fault.

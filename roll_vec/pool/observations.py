@@ -1,4 +1,4 @@
-"""The latest observation of each environment: batched, checked, copied, compared."""
+"""The latest observation of each environment: batched, checked, copied."""
 
 from __future__ import annotations
 
@@ -22,28 +22,6 @@ def copy_data(data: Any) -> Any:
     if type(data) is np.ndarray and data.dtype != object:
         return data.copy()
     return copy.deepcopy(data)
-
-
-def same_data(one: Any, other: Any) -> bool:
-    """Return whether two observations are equal in types, dtypes, shapes, bits."""
-    kind = type(one)
-    if kind is not type(other):
-        return False
-    if kind is np.ndarray:
-        if one.dtype != other.dtype or one.shape != other.shape:
-            return False
-        if one.dtype == object:
-            return same_data(one.tolist(), other.tolist())
-        return bool(one.tobytes() == other.tobytes())
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(
-            same_data(one[key], other[key]) for key in one
-        )
-    if isinstance(one, (tuple, list)):
-        return len(one) == len(other) and all(map(same_data, one, other))
-    if isinstance(one, (float, complex, np.generic)):
-        return np.asarray(one).tobytes() == np.asarray(other).tobytes()
-    return bool(one == other)
 
 
 class Observations:

@@ -17,7 +17,6 @@ from roll_vec.options import (
 )
 
 EXECUTORS = ("thread", "process")
-ON_ERROR = ("truncate", "raise")
 START_METHODS = (None, *multiprocessing.get_all_start_methods())
 
 
@@ -27,7 +26,7 @@ def _check_timeout(name: str, value: Any) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolOptions:
-    """Workers, time limits and error handling of a pool; see `PoolVectorEnv`.
+    """Workers and time limits of a pool; see `PoolVectorEnv`.
 
     Parameters
     ----------
@@ -39,9 +38,8 @@ class PoolOptions:
         Kind of workers: ``thread`` for environments that wait, or ``process``.
         Processes are for environments that keep a core busy or that must be stopped:
         only a process can stop code that never returns.  A thread whose environment
-        takes too long is abandoned: it is a daemon thread, ``abandoned_threads`` counts
-        it, and nobody waits for it.  Code that holds the interpreter lock meanwhile
-        stops the whole program.
+        takes too long is abandoned: it is a daemon thread, and nobody waits for it.
+        Code that holds the interpreter lock meanwhile stops the whole program.
     step_timeout : float or None
         Seconds that a step itself may run; needs workers.  Waiting for the worker does
         not count.
@@ -49,10 +47,6 @@ class PoolOptions:
         Seconds that a reset itself may run; needs workers.  It includes the
         construction of a new object; waiting for the worker does not count.  A process
         that starts may take 10 s more, and 1 s for each worker.
-    on_error : str
-        ``truncate``: a fault ends its episode; ``raise``: it raises an error.  The
-        error is an `EnvironmentFaultError`, after the other environments of the call
-        have ended; then all must be reset.
     max_episode_steps : int or None
         Steps after which an episode is truncated.
     context : str or None
@@ -68,7 +62,6 @@ class PoolOptions:
     executor: str = option("thread", check_choice, EXECUTORS)
     step_timeout: float | None = option(None, _check_timeout)
     reset_timeout: float | None = option(None, _check_timeout)
-    on_error: str = option("truncate", check_choice, ON_ERROR)
     max_episode_steps: int | None = option(None, check_optional, check_int, 1)
     context: str | None = option(None, check_choice, START_METHODS)
 

@@ -15,7 +15,6 @@ from roll_vec.pool.faults import Faults, raise_faults
 from roll_vec.pool.observations import Observations
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.tasks import (
-    LEVEL_OPTIONS,
     NO_STEP,
     EnvDescription,
     EnvFns,
@@ -25,7 +24,7 @@ from roll_vec.pool.tasks import (
 )
 from roll_vec.pool.threads import ThreadWorkers
 from roll_vec.pool.workers import SerialWorkers, Workers
-from roll_vec.vector.infos import AnyInfos, InfoList, find_unstackable, stack_plain
+from roll_vec.vector.infos import AnyInfos, InfoList, stack_plain
 from roll_vec.vector.known_infos import fault_info
 
 _INFO = itemgetter(4)
@@ -41,14 +40,6 @@ class _EnvFnsWrapper(CloudpickleWrapper):
     def __deepcopy__(self, _: dict[int, Any]) -> _EnvFnsWrapper:
         """Return itself: a copy of a pool shares the constructors."""
         return self
-
-
-def _find_unstackable(operation: str, infos: InfoList) -> dict[int, Fault]:
-    """Return the faults of infos that cannot be stacked, by index."""
-    return {
-        k: misfit_fault(operation, f"the info cannot be stacked: {reason}")
-        for k, reason in find_unstackable(infos).items()
-    }
 
 
 class PoolEnvs:
@@ -88,7 +79,7 @@ class PoolEnvs:
         self.env_fns, self._options = env_fns, options
         self.records = [EnvRecord() for _ in env_fns]
         self.results: list[StepValues] = [NO_STEP] * len(env_fns)
-        self.faults = Faults(len(env_fns), options.on_error)
+        self.faults = Faults(len(env_fns))
         self.num_active = 0
         # Environments whose step ended without a task: they are stalled, or lost.
         self._steps_without_task: list[int] = []
@@ -184,14 +175,10 @@ class PoolEnvs:
         results = self.results
         infos = list(map(_INFO, map(results.__getitem__, env_ids)))
         layout = stack_plain(infos, env_ids, len(results))
-        if layout is None:
-            for k, fault in _find_unstackable("step", infos).items():
-                self._fail_step(env_ids[k], fault)
-        # After these: it forgets the observations before the steps.
         for env_id in self.observations.build_batch():
             self._fail_step(env_id, misfit_fault("step"))
             layout = None
-        self._raise_faults()
+        self.faults.raise_if_needed()
         if layout is not None:
             return layout
         whole: InfoList = [{}] * len(self)
@@ -205,10 +192,10 @@ class PoolEnvs:
         Raises
         ------
         EnvironmentFaultError
-            If a fault shall raise, or no environment can be reset any longer.
+            If no environment can be reset any longer.
         """
         self._wait()
-        self._raise_faults()
+        self.faults.raise_if_needed()
 
     def _wait(self, *, checks_steps: bool = True) -> None:
         self._steps_without_task.clear()
@@ -238,13 +225,8 @@ class PoolEnvs:
         env_ids, self._steps_without_task = self._steps_without_task, []
         if not env_ids:
             env_ids = self._receive(timeout, count)
-        self._raise_faults()
-        return env_ids
-
-    def _raise_faults(self) -> None:
-        if self.faults.raising:
-            self.demand_reset()
         self.faults.raise_if_needed()
+        return env_ids
 
     def demand_reset(self) -> None:
         """Drop everything that was started; every environment must be reset now."""
@@ -274,30 +256,27 @@ class PoolEnvs:
             # Ctrl-C, or no process can be started: the state of the tasks is unknown.
             self.demand_reset()
             raise
-        ended_ids: list[int] = []
+        done_ids: list[int] = []
         for operation, env_ids, values in outcomes:
             self.num_active -= len(env_ids)
             if operation == "reset":
                 values = self._check_values(operation, values)
-                ended_ids += self._save_resets(env_ids, values)
+                done_ids += self._save_resets(env_ids, values)
                 continue
             if checks_steps:
                 values = self._check_values(operation, values)
             self._save_steps(env_ids, values)
-            ended_ids += env_ids
+            done_ids += env_ids
         self.observations.is_stale = True
-        return ended_ids
+        return done_ids
 
     def _check_values(self, operation: str, values: Sequence[Any]) -> list[Any]:
         """Return results, with a fault in place of one that fits into no batch."""
-        checked = list(values)
+        results = list(values)
         indices = [k for k, value in enumerate(values) if type(value) is not Fault]
-        infos = [values[k][-1] for k in indices]
-        for i, fault in _find_unstackable(operation, infos).items():
-            checked[indices[i]] = fault
         for i in self.observations.find_misfits([values[k][0] for k in indices]):
-            checked[indices[i]] = misfit_fault(operation)
-        return checked
+            results[indices[i]] = misfit_fault(operation)
+        return results
 
     def _save_steps(self, env_ids: Sequence[int], values: Sequence[Any]) -> None:
         if Fault in map(type, values):
@@ -345,13 +324,12 @@ class PoolEnvs:
         faults.count(env_id, fault)
         faults.lost.pop(env_id, None)
         record.needs_replacement, record.elapsed_steps = True, 0
-        if not faults.raises and record.num_retries < MAX_RETRIES:
+        if record.num_retries < MAX_RETRIES:
             record.skip_episode()
             return False
-        if not faults.raises:
-            faults.stall(env_id, fault)
-            record.reset_info = fault_info(fault.message)
-            self.observations.go_back(env_id)
+        faults.stall(env_id, fault)
+        record.reset_info = fault_info(fault.message)
+        self.observations.go_back(env_id)
         return True
 
     def _fail_step(self, env_id: int, fault: Fault) -> None:
@@ -402,11 +380,11 @@ class PoolEnvs:
         try:
             self.workers.submit(operation, env_ids, arguments)
             # An environment may have several tasks.
-            num_ended = 0
-            while num_ended < len(env_ids):
-                for _, ended_ids, results in self.workers.collect():
-                    num_ended += len(ended_ids)
-                    for env_id, value in zip(ended_ids, results, strict=True):
+            count = 0
+            while count < len(env_ids):
+                for _, done_ids, results in self.workers.collect():
+                    count += len(done_ids)
+                    for env_id, value in zip(done_ids, results, strict=True):
                         by_kind = faults if type(value) is Fault else values
                         by_kind.setdefault(env_id, value)
         except BaseException:
@@ -416,33 +394,16 @@ class PoolEnvs:
         return values, faults
 
     def set(self, items: Sequence[tuple[str, Any]]) -> None:
-        """Set an attribute, or level options, of each environment.
+        """Set an attribute of each environment.
 
         New objects get them, too.  If one raises, the others have them then.
         """
         values, faults = self.run_each("set", items, range(len(self)))
         for env_id in values:
-            self.records[env_id].save_attribute(*items[env_id])
+            name, value = items[env_id]
+            self.records[env_id].attributes[name] = value
         if faults:
             raise_faults(faults, unchanged=True)
-
-    def set_level_options(self, level_options: dict[str, Any]) -> None:
-        """Change the levels of all environments, now and when they are replaced.
-
-        Raises
-        ------
-        UnsupportedError
-            If an environment has no method `set_level_options`.
-        """
-        self.run("check_level_options", [level_options] * len(self))
-        try:
-            self.set([(LEVEL_OPTIONS, level_options)] * len(self))
-        except BaseException:
-            # It is unknown which have changed.  All get new objects.
-            self.faults.needs_full_reset = True
-            for record in self.records:
-                record.needs_replacement = True
-            raise
 
     # ---------------------------------------------------- the objects
 

@@ -22,7 +22,6 @@ from typing import Any
 
 from gymnasium.vector.utils import CloudpickleWrapper
 
-from roll_vec.errors import InvalidOptionError
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.tasks import (
     EnvFns,
@@ -118,11 +117,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         See `QueuedWorkers`.
     lost : dict of int to str
         See `Faults`: the workers add the environments whose process has ended.
-
-    Raises
-    ------
-    InvalidOptionError
-        In a daemon process.
     """
 
     _exit_patience = 0.3
@@ -133,13 +127,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         options: PoolOptions,
         lost: dict[int, str],
     ) -> None:
-        if multiprocessing.current_process().daemon:
-            message = (
-                "executor='process': this process is a daemon, which may not start "
-                "processes of its own: use executor='thread' or workers=0 in it, or "
-                "start it with daemon=False"
-            )
-            raise InvalidOptionError(message)
         self._context: Any = multiprocessing.get_context(options.context)
         self._lost = lost
         self._last_check = time.monotonic()
@@ -154,10 +141,10 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
         return ProcessQueue(index, env_ids)
 
     @staticmethod
-    def _stop(queues: Sequence[ProcessQueue], patience: float, process_id: int) -> int:
+    def _stop(queues: Sequence[ProcessQueue], patience: float, process_id: int) -> None:
         """End the processes: ask them, and kill those that do not end in time."""
         if os.getpid() != process_id:
-            return 0  # a fork has only copies of the pipes
+            return  # a fork has only copies of the pipes
         active = [queue for queue in queues if queue.process is not None]
         for queue in active:
             with suppress(OSError):
@@ -167,7 +154,6 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             queue.process.join(max(end - time.monotonic(), 0.0))
         for queue in active:
             queue.kill()
-        return 0
 
     def _start_process(self, queue: ProcessQueue) -> None:
         task_reader, queue.task_pipe = self._context.Pipe(duplex=False)

@@ -7,7 +7,7 @@ are dicts, see `_NAMES`.  `PoolEngine` adds ``kinds``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError
 from roll_vec.pool.faults import raise_faults
-from roll_vec.pool.observations import same_data
 from roll_vec.pool.pool_envs import PoolEnvs
-from roll_vec.pool.tasks import LEVEL_OPTIONS, StateRequest
-from roll_vec.seeding import MAX_COUNT
+from roll_vec.pool.tasks import StateRequest
 from roll_vec.vector.engine import StateArrays
 from roll_vec.vector.known_infos import read_success
 from roll_vec.vector.values import (
@@ -34,16 +32,9 @@ from roll_vec.vector.values import (
     to_bytes,
 )
 
-
-def _is_integer(value: Any, lowest: int, highest: float = MAX_COUNT) -> bool:
-    return type(value) is int and lowest <= value <= highest
-
-
-# The entries of a record: of the last step `success`, of a stalled environment `error`;
-# `level_options` are those for new objects.  See `pool.env_record` for the others.
+# The entries of a record; `success` is that of the last step.  A stalled environment
+# has the entry `error` as well.  See `pool.env_record` for the others.
 _NAMES = {"observation", "first_seed", "episode", "elapsed_steps", "success"}
-# Left out where they are None, as nearly always: an entry costs 3 % of `get_state`.
-_OPTIONAL = {"error", "level_options"}
 
 
 def get_state(envs: PoolEnvs, env_ids: Sequence[int]) -> dict[str, NDArray[Any]]:
@@ -75,34 +66,24 @@ def get_state(envs: PoolEnvs, env_ids: Sequence[int]) -> dict[str, NDArray[Any]]
         }
         if env_id in errors:
             entries["error"] = errors[env_id]
-        if record.level_options is not None:
-            entries["level_options"] = record.level_options
         records.append(to_bytes(entries))
     states = [by_id.get(env_id, LOST) for env_id in env_ids]
     return {STATES: np.array(states), RECORDS: np.array(records)}
 
 
-def check_state(
-    arrays: StateArrays, envs: PoolEnvs, env_kinds: NDArray[np.int64]
-) -> None:
-    """Check a state, by `check_state` of environments that have it.
+def check_state(arrays: StateArrays, envs: PoolEnvs) -> None:
+    """Check the form of a state, and its plain data.
 
-    The content of pickled records and objects is not checked, nor is a state whose
-    environment has no object now.
+    What the environment objects make of their states is known when they are set.
 
     Parameters
     ----------
     arrays : mapping from str to array
     envs : PoolEnvs
-    env_kinds : (num_envs,) int64
-        A state is checked by an environment of its kind.
 
     Raises
     ------
     InvalidStateError
-        And other exceptions of an environment.
-    EnvironmentFaultError
-        If a worker died.
     """
     names = STATES, RECORDS, KINDS
     if arrays.keys() != {*names}:
@@ -114,45 +95,23 @@ def check_state(
         raise InvalidStateError.of_array(KINDS, "int64 of shape (n,)", value)
     check_values(STATES, arrays[STATES], (PLAIN, PICKLED, PICKLED_ENV, LOST))
     check_values(RECORDS, arrays[RECORDS], (PLAIN, PICKLED))
-    able_ids = np.array(envs.able_ids, np.int64)
-    parts: dict[int, dict[int, bytes]] = {env_id: {} for env_id in envs.able_ids}
     for row, content in enumerate(arrays[STATES].tolist()):
         if content[:1] == PLAIN:
             from_bytes(content, f"{STATES}[{row}]")
-        alike = able_ids[env_kinds[able_ids] == kinds[row]]
-        if content[:1] in (PLAIN, PICKLED) and len(alike):
-            parts[int(alike[row % len(alike)])][row] = content
     for row, content in enumerate(arrays[RECORDS].tolist()):
         if content[:1] == PLAIN:
             _read_record(envs, row, content)
-    envs.run("check_states", list(parts.values()), list(parts))
 
 
 def _read_record(envs: PoolEnvs, row: int, content: bytes) -> dict[str, Any]:
-    """Return a record, checked."""
+    """Return a record; its numbers are not checked."""
     name = f"{RECORDS}[{row}]"
     record: dict[str, Any] = from_bytes(content, name)
-    if not _is_record(record) or not envs.observations.fits(record["observation"]):
+    has_names = isinstance(record, dict) and record.keys() >= _NAMES
+    if not has_names or not envs.observations.fits(record["observation"]):
         accepted = f"a record with an observation of {envs.observations.space}"
         raise InvalidStateError.of_array(name, accepted, record)
     return record
-
-
-def _is_record(record: Any) -> bool:
-    """Return whether a value has the entries of a record, but for the observation."""
-    if not isinstance(record, dict) or not (
-        _NAMES <= record.keys() <= _NAMES | _OPTIONAL
-    ):
-        return False
-    seed = record["first_seed"]
-    return (
-        (seed is None or _is_integer(seed, 0, np.inf))
-        and _is_integer(record["episode"], -1)
-        and _is_integer(record["elapsed_steps"], 0)
-        and isinstance(record["success"], bool)
-        and isinstance(record.get("error"), (str, type(None)))
-        and isinstance(record.get("level_options"), (dict, type(None)))
-    )
 
 
 def set_state(
@@ -184,7 +143,18 @@ def set_state(
         records.append(
             from_bytes(content) if is_checked else _read_record(envs, row, content)
         )
-    _set_objects(envs, env_ids, states, records)
+    requests = [
+        StateRequest(state, dict(one.attributes), one.needs_replacement)
+        for state, one in zip(
+            states, map(envs.records.__getitem__, env_ids), strict=True
+        )
+    ]
+    faults = envs.run_each("set_state", requests, env_ids)[1]
+    if faults:
+        for env_id in faults:
+            envs.records[env_id].needs_replacement = True
+        envs.demand_reset()
+        raise_faults(faults)
     for env_id, content, entries in zip(env_ids, states, records, strict=True):
         record = envs.records[env_id]
         record.start_episode()
@@ -197,35 +167,5 @@ def set_state(
         envs.observations.set_latest(env_id, entries["observation"])
         envs.faults.stalled.pop(env_id, None)
         envs.faults.lost.pop(env_id, None)
-        if entries.get("error") is not None:
+        if "error" in entries:
             envs.faults.stalled[env_id] = entries["error"]
-
-
-def _set_objects(
-    envs: PoolEnvs,
-    env_ids: Sequence[int],
-    states: Sequence[bytes],
-    records: Sequence[Mapping[str, Any]],
-) -> None:
-    """Bring environment objects into the states of a snapshot.
-
-    A state goes into a new object where the present one is lost, or has other level
-    options, which its state need not have.
-    """
-    requests = []
-    for env_id, state, entries in zip(env_ids, states, records, strict=True):
-        record, options = envs.records[env_id], entries.get("level_options")
-        replace_env = record.needs_replacement
-        present = record.level_options
-        if present is not options and not same_data(present, options):
-            replace_env = True
-            record.attributes.pop(LEVEL_OPTIONS, None)
-            if options is not None:
-                record.attributes[LEVEL_OPTIONS] = options
-        requests.append(StateRequest(state, dict(record.attributes), replace_env))
-    faults = envs.run_each("set_state", requests, env_ids)[1]
-    if faults:
-        for env_id in faults:
-            envs.records[env_id].needs_replacement = True
-        envs.demand_reset()
-        raise_faults(faults)

@@ -17,9 +17,6 @@ import gymnasium
 EnvFns = Sequence[Callable[[], gymnasium.Env[Any, Any]]]
 EnvFnsById = Mapping[int, Callable[[], gymnasium.Env[Any, Any]]]
 
-# Among the attributes of an environment: keywords of its method `set_level_options`.
-# The parentheses keep it apart from the names of attributes.
-LEVEL_OPTIONS = "set_level_options()"
 # A longer traceback loses its beginning, in characters.
 MAX_TRACEBACK = 8192
 _POOL_FOLDER = Path(__file__).parent
@@ -129,10 +126,9 @@ def exception_fault(operation: str, error: BaseException) -> Fault:
     return Fault("exception", f"{message}: {text}" if text else message, error)
 
 
-def misfit_fault(
-    operation: str, reason: str = "the observation is not one of the observation space"
-) -> Fault:
+def misfit_fault(operation: str) -> Fault:
     """Return the fault of a result that cannot be part of a batch."""
+    reason = "the observation is not one of the observation space"
     return Fault("exception", f"exception in {operation}: {reason}")
 
 

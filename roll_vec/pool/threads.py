@@ -101,20 +101,15 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
         return ThreadQueue(index, env_ids, runner, self._outbox)
 
     @staticmethod
-    def _stop(queues: Sequence[ThreadQueue], patience: float, process_id: int) -> int:
+    def _stop(queues: Sequence[ThreadQueue], patience: float, process_id: int) -> None:
         if os.getpid() != process_id:
-            return 0
+            return
         for queue in queues:
             queue.abandon()
         end = time.monotonic() + patience
-        num_alive = 0
         for queue in queues:
-            if queue.thread is threading.current_thread():
-                continue
-            if patience:
+            if patience and queue.thread is not threading.current_thread():
                 queue.thread.join(max(end - time.monotonic(), 0.0))
-            num_alive += queue.thread.is_alive()
-        return num_alive
 
     def objects(self) -> dict[int, gymnasium.Env[Any, Any]]:
         """Return the environment objects; see `Workers.objects`."""
@@ -151,7 +146,6 @@ class ThreadWorkers(QueuedWorkers[ThreadQueue]):
             if not self._outbox.empty():
                 return []  # perhaps its result has just been posted
             successor = self._abandon(queue)
-        self.abandoned_threads += 1
         env_id = queue.tasks[0][0]
         outcome = self._finish(queue, fault)
         envs = queue.runner.envs

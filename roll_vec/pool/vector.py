@@ -8,7 +8,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.errors import PendingResultsError
@@ -16,7 +16,6 @@ from roll_vec.options import accepts_keywords_of, check_unknown, pop_options
 from roll_vec.pool.engine import PoolEngine, PoolSteps
 from roll_vec.pool.exchange import Exchange, StepBatch
 from roll_vec.pool.options import PoolOptions
-from roll_vec.pool.spaces import ObservationMode
 from roll_vec.vector.batch import one_at_a_time
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
@@ -44,13 +43,7 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
     ----------
     env_fns : iterable of callable
         Each returns an environment, and a new one whenever it is called.
-    copy : bool
-        False: observations of array spaces are written into one batch again and again.
-    observation_mode : ``same``, ``different``, or tuple of two spaces
-        As in `SyncVectorEnv`.
-    autoreset_mode : AutoresetMode or str
-    workers, executor, step_timeout, reset_timeout, on_error, max_episode_steps, \
-context
+    workers, executor, step_timeout, reset_timeout, max_episode_steps, context
         See `roll_vec.pool.options.PoolOptions`.
     **keywords
         And those of `roll_vec.vector.env.BatchOptions`.
@@ -61,18 +54,14 @@ context
     others that this process had end their episodes too: in the same step, or in their
     next one.  ``workers=num_envs`` isolates each environment.
 
-    The first fault of a pool gives an `EnvironmentFaultWarning` with the traceback,
-    unless faults raise.
+    The first fault of a pool gives an `EnvironmentFaultWarning` with the traceback.
+    ``warnings.simplefilter("error", EnvironmentFaultWarning)`` makes it an error, after
+    which all environments must be reset.
 
-    Infos have Gymnasium's layout, see `roll_vec.vector.infos`.  An info that cannot be
-    brought into it, such as a dict that holds itself, is a fault of that environment.
+    Infos have Gymnasium's layout, see `roll_vec.vector.infos`.  One that cannot be
+    brought into it, such as a dict that holds itself, raises in the call.
 
-    `set_level_options` and `solve` call the methods of these names that an environment
-    may have.  A new object that replaces an environment gets the level options again,
-    in one call.  If it has a method `check_level_options`, that is called first, for
-    all environments: nothing changes if it raises.  `set_state` calls `check_state`
-    of environments that have it in the same way, for a snapshot from a file or one
-    that was changed.
+    `solve` calls the method of this name that an environment may have.
 
     `close` closes every environment.  It ignores their exceptions, except a
     KeyboardInterrupt in the calling thread.
@@ -90,22 +79,15 @@ context
     def __init__(
         self,
         env_fns: Iterable[Callable[[], gymnasium.Env[Any, Any]]],
-        copy: bool = BatchOptions.copy,
-        observation_mode: ObservationMode = "same",
-        autoreset_mode: AutoresetMode | str = BatchOptions.autoreset_mode,
         **keywords: Any,
     ) -> None:
         check_unknown(keywords, inspect.signature(PoolVectorEnv).parameters)
-        batch = pop_options(
-            BatchOptions, keywords, copy=copy, autoreset_mode=autoreset_mode
-        )
-        engine = PoolEngine(tuple(env_fns), observation_mode, PoolOptions(**keywords))
+        batch = pop_options(BatchOptions, keywords)
+        engine = PoolEngine(tuple(env_fns), PoolOptions(**keywords))
         super().__init__(engine, **vars(batch))
         self._exchange = Exchange(self._autoreset, self._make_steps())
-        # With an observation mode it is not the batch of the single one.
+        # With other bounds it is not the batch of the single one.
         self.observation_space = engine.observation_space
-        self.observation_mode = observation_mode
-        self._raises_faults = engine.faults.raises
 
     @property
     def envs(self) -> list[gymnasium.Env[Any, Any]]:
@@ -235,9 +217,7 @@ context
     @property
     def fault_counts(self) -> NDArray[np.int64]:
         """(num_envs,) int64: failed steps and attempts at a reset, by environment."""
-        counts = self.engine.faults.counts.copy()
-        self._warn()
-        return counts
+        return self.engine.faults.counts.copy()
 
     @property
     def faults(self) -> dict[str, int]:
@@ -246,14 +226,7 @@ context
         ``exception``, ``timeout``, ``worker_death``; and ``reset``, the resets that
         failed in all attempts.
         """
-        counts = dict(self.engine.faults.counts_by_kind)
-        self._warn()
-        return counts
-
-    @property
-    def abandoned_threads(self) -> int:
-        """Number of threads that were left to environments that took too long."""
-        return self.engine.envs.workers.abandoned_threads
+        return dict(self.engine.faults.counts_by_kind)
 
     def _warn(self) -> None:
         """Warn of the first fault of the pool, unless this was done before."""

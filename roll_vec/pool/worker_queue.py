@@ -88,11 +88,8 @@ class QueuedWorkers(Workers, Generic[Queue]):
         raise NotImplementedError
 
     @staticmethod
-    def _stop(queues: Sequence[Any], patience: float, process_id: int) -> int:
-        """End the workers; return the number of threads that did not end in time.
-
-        A fork of the process with this number has no workers.
-        """
+    def _stop(queues: Sequence[Any], patience: float, process_id: int) -> None:
+        """End the workers; a fork of the process with this number has none."""
         raise NotImplementedError
 
     def _send(self, queue: Queue, task: Task) -> None:
@@ -189,5 +186,4 @@ class QueuedWorkers(Workers, Generic[Queue]):
     def close(self, patience: float) -> None:
         """Close the environments in their workers, and end the workers."""
         if self._finalizer.detach() is not None:
-            num_alive = self._stop(self._queues, patience, self._process_id)
-            self.abandoned_threads += num_alive
+            self._stop(self._queues, patience, self._process_id)

@@ -18,12 +18,9 @@ class Workers:
     ----------
     are_others : bool
         Whether tasks run while the calling thread does something else.
-    abandoned_threads : int
-        Number of threads that were left behind in tasks that took too long.
     """
 
     are_others: ClassVar[bool] = False
-    abandoned_threads = 0
 
     def submit(
         self, operation: str, env_ids: Sequence[int], arguments: Sequence[Any]

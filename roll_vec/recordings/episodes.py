@@ -49,9 +49,9 @@ class Episodes:
     def join(cls, parts: list[Episodes]) -> Episodes:
         """Return the episodes of several parts, in their order."""
         # The empty part fixes the dtypes if no episode ended.
-        empty = cls(*(np.empty(0, dtype) for dtype in _DTYPES))
+        empty = cls(*(np.empty(0, dtype) for dtype in _DTYPES))  # type: ignore[arg-type]
         columns = zip(*(vars(part).values() for part in [empty, *parts]), strict=True)
-        return cls(*map(np.concatenate, columns))  # type: ignore[arg-type]
+        return cls(*map(np.concatenate, columns))
 
 
 class EpisodeAccount:

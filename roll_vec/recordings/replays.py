@@ -15,7 +15,7 @@ from roll_vec.recordings.driver import Reset, Step, play_steps
 from roll_vec.recordings.events import BatchEvent
 from roll_vec.recordings.files import Run
 from roll_vec.recordings.recorder import describe_exception
-from roll_vec.recordings.rollouts import Recorder
+from roll_vec.recordings.rollouts import PROGRESS_SECONDS, Recorder
 from roll_vec.vector.space_batches import item_at
 
 
@@ -60,7 +60,6 @@ def replay(
     env: Any,
     run: Run,
     on_progress: Callable[[int, int, float], None] | None = None,
-    interval: float = 0.1,
     recorder: Recorder | None = None,
     max_steps: int | None = None,
 ) -> ReplayResult:
@@ -73,8 +72,6 @@ def replay(
     run : Run
     on_progress : callable, optional
         See `roll_out`.
-    interval : float, default 0.1
-        Seconds between two calls of `on_progress`.
     recorder : Recorder, optional
         Receives the events.
     max_steps : int, optional
@@ -130,7 +127,7 @@ def replay(
         is_due = now >= next_report or steps == run.num_steps
         if on_progress is not None and difference is None and is_due:
             on_progress(steps, steps * env.num_envs, now - begin)
-            next_report = now + interval
+            next_report = now + PROGRESS_SECONDS
     return ReplayResult(steps, difference, is_reset, perf_counter() - begin)
 
 

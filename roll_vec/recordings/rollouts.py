@@ -22,6 +22,10 @@ from roll_vec.registration.any_id import mode_of
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
 
+PROGRESS_SECONDS = 0.1
+"""The time between two reports of progress."""
+
+
 class Recorder(Protocol):
     """Receives the events of a rollout."""
 
@@ -85,7 +89,6 @@ def roll_out(
     steps: int,
     seed: int,
     on_progress: Callable[[int, int, float], None] | None = None,
-    interval: float = 0.1,
     recorder: Recorder | None = None,
 ) -> RolloutSummary:
     """Reset with a seed, step `steps` times and account for the episodes that end.
@@ -101,10 +104,7 @@ def roll_out(
     seed : int
     on_progress : callable, optional
         Called with the number of steps, the timed environment steps so far and their
-        seconds; after the first step and the last one, and between them every
-        `interval` seconds.
-    interval : float, default 0.1
-        Seconds between two calls of `on_progress`.
+        seconds; after the first step and the last one, and every tenth of a second.
     recorder : Recorder, optional
         Receives all events.
 
@@ -114,7 +114,7 @@ def roll_out(
         After Ctrl-C, of the steps until then.
     """
     is_disabled = mode_of(env) is AutoresetMode.DISABLED
-    account, ended = EpisodeAccount(env), []
+    account, parts = EpisodeAccount(env), []
     section = CriticalSection()
     begin = first_end = now = perf_counter()
     num_steps = first_steps = 0
@@ -154,7 +154,8 @@ def roll_out(
             with section:
                 if recorder is not None:
                     recorder.add(event)
-                ended.append(account.add(event))
+                if len(episodes := account.add(event)):
+                    parts.append(episodes)
                 num_steps += not event.is_reset
             now = perf_counter()
             if num_steps <= 1:
@@ -163,7 +164,7 @@ def roll_out(
             if on_progress is not None and not event.is_reset and is_due:
                 env_steps = account.env_steps - first_steps
                 on_progress(num_steps, env_steps, now - first_end)
-                next_report = now + interval
+                next_report = now + PROGRESS_SECONDS
     except KeyboardInterrupt:
         is_interrupted = True
         if num_steps == 0:
@@ -171,7 +172,7 @@ def roll_out(
     finally:
         section.close()
     return RolloutSummary(
-        episodes=Episodes.join(ended),
+        episodes=Episodes.join(parts),
         env_steps=account.env_steps,
         startup_seconds=first_end - begin,
         timed_env_steps=account.env_steps - first_steps,

@@ -59,8 +59,8 @@ class RunSetup:
         The keywords that the user passed, without paths of data files.
     data_files : dict of str to DataFile
         By keyword: paths and digests.
-    defaults : dict of str to bytes
-        All other keywords of the environment, encoded.
+    defaults : dict of str
+        All other keywords of the environment that are plain data.
     """
 
     id: str
@@ -68,7 +68,7 @@ class RunSetup:
     autoreset: AutoresetMode
     options: dict[str, Any]
     data_files: dict[str, DataFile]
-    defaults: dict[str, bytes]
+    defaults: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
@@ -80,7 +80,7 @@ class RunSetup:
             "data_files": {
                 name: file._asdict() for name, file in self.data_files.items()
             },
-            "defaults": {name: each.decode() for name, each in self.defaults.items()},
+            "defaults": encode(self.defaults).decode(),
         }
 
     @classmethod
@@ -92,13 +92,12 @@ class RunSetup:
         ValueError, TypeError, KeyError
             If the content is no setup.
         """
-        options = dict(decode(content["options"].encode()))
-        if not all(type(name) is str for name in options):
+        options, defaults = (
+            dict(decode(content[name].encode())) for name in ("options", "defaults")
+        )
+        if not all(type(name) is str for name in (*options, *defaults)):
             message = "keywords are no text"
             raise ValueError(message)
-        defaults = {str(k): text.encode() for k, text in content["defaults"].items()}
-        for text in defaults.values():
-            decode(text)
         return cls(
             id=str(content["id"]),
             num_envs=int(content["num_envs"]),
@@ -166,9 +165,9 @@ class RunSetup:
         """Return the recorded defaults that have another value in this version."""
         present = _defaults(find_spec(self.id))
         return {
-            name: decode(recorded)
+            name: recorded
             for name, recorded in self.defaults.items()
-            if name in present and present[name] != recorded
+            if name in present and encode(present[name]) != encode(recorded)
         }
 
 
@@ -222,8 +221,8 @@ def plan_run(
     )
 
 
-def _defaults(spec: EnvSpec) -> dict[str, bytes]:
-    """Return the defaults of an id's keywords that are plain data, encoded."""
+def _defaults(spec: EnvSpec) -> dict[str, Any]:
+    """Return the defaults of an id's keywords that are plain data."""
     defaults = (
         {} if spec.max_episode_steps is None else {_LIMIT: spec.max_episode_steps}
     )
@@ -234,7 +233,8 @@ def _defaults(spec: EnvSpec) -> dict[str, bytes]:
     for name, value in defaults.items():
         # Such as the marker of a keyword without a default.
         with suppress(TypeError):
-            plain[name] = encode(value)
+            encode(value)
+            plain[name] = value
     return plain
 
 

@@ -209,10 +209,10 @@ def find_registered(id: str) -> RegisteredEnv:
         # As `gymnasium.make` does.
         version = registration.find_highest_version(namespace, base)
         name = registration.get_env_id(namespace, base, version)
-    known_id = gymnasium.spec(name).id
-    if known_id not in ENVIRONMENTS:
+    full_id = gymnasium.spec(name).id
+    if full_id not in ENVIRONMENTS:
         raise InvalidOptionError.expected("id", accepted, id)
-    return ENVIRONMENTS[known_id]
+    return ENVIRONMENTS[full_id]
 
 
 def register(

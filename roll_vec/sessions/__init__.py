@@ -25,7 +25,7 @@ so that a slow environment holds up nobody else.
 The files, in reading order:
 
 - ``sessions.py``: `Sessions` and `Session`, the public classes
-- ``calls.py``: a caller that waits, and one call of a session
+- ``calls.py``: one call of a session, for which its caller waits
 - ``call_queue.py``: the calls that wait, and the batches that are made of them
 - ``env_rows.py``: makes the calls on the engine of a batch
 - ``free_rows.py``: the environments that no session has, and the callers that wait

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterable
 
 from roll_vec.errors import ClosedError
-from roll_vec.sessions.calls import Call, copy_error, wake
+from roll_vec.sessions.calls import Call
 from roll_vec.sessions.env_rows import EnvRows
 
 
@@ -34,16 +35,15 @@ class CallQueue:
         # Held for a few instructions only, never while a batch runs.
         self._mutex = threading.Lock()
         self._waiting: list[Call] = []
-        self._batch: list[Call] = []
-        # The call whose caller was chosen to make a batch, until this batch has ended.
+        # The call whose caller makes a batch, until this batch has ended.
         self._leader: Call | None = None
+        # That of steps in workers, while there are any.
+        self._thread: threading.Thread | None = None
         self._is_idle = threading.Event()
         self._is_idle.set()
         self.is_closed = False
 
-    # ------------------------------------------------------------- callers
-
-    async def run(self, call: Call) -> None:
+    def run(self, call: Call) -> None:
         """Let a call wait, and return when it is done.
 
         Raises
@@ -52,21 +52,32 @@ class CallQueue:
         KeyboardInterrupt
             The call is withdrawn then, or `Call.is_lost`.
         """
-        must_lead = self._submit(call)
         try:
-            if not must_lead:
-                await call.wait()
-            elif call.loop is not None:
-                # Coroutines that are ready by now join the batch.
-                await asyncio.sleep(0)
+            self._submit(call)
+            if call is not self._leader:
+                call.wait()
             if not call.is_done:
-                self._lead(call)
+                self._lead()
         except BaseException:
             self._withdraw(call)
             raise
 
-    def _submit(self, call: Call) -> bool:
-        """Let a call wait; return whether its caller leads."""
+    async def run_async(self, call: Call) -> None:
+        """Run a call of a coroutine; see `run`."""
+        try:
+            self._submit(call)
+            # Coroutines that are ready by now join the batch.
+            await asyncio.sleep(0)
+            if not (call.is_done or call is self._leader):
+                await call.wait_async()
+            if not call.is_done:
+                self._lead()
+        except BaseException:
+            self._withdraw(call)
+            raise
+
+    def _submit(self, call: Call) -> None:
+        """Let a call wait, or its caller lead; with workers a thread makes it."""
         with self._mutex:
             if self.is_closed:
                 raise closed_error()
@@ -74,67 +85,52 @@ class CallQueue:
             if not self._rows.has_workers:
                 if self._leader is None:
                     self._leader = call
-                return self._leader is call
-            needs_thread = self._is_idle.is_set()
-            self._is_idle.clear()
-        if needs_thread:
-            name = "roll_vec-sessions"
-            threading.Thread(target=self._work, name=name, daemon=True).start()
-        else:
-            self._rows.wake()
-        return False
+                return
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._work, name="roll_vec-sessions", daemon=True
+                )
+                self._thread.start()
+        self._rows.wake()
 
     def _withdraw(self, call: Call) -> None:
         """Remove a call whose caller does not wait any longer, unless it has begun."""
         with self._mutex:
             # Otherwise it was made, or it is in the batch that runs.
             call.is_lost = call not in self._waiting
-            if call.is_lost:
-                return
-            self._waiting.remove(call)
+            if not call.is_lost:
+                self._waiting.remove(call)
             is_leader = self._leader is call
         if is_leader:
             self._hand_over()
 
-    # ------------------------------------------------------------- batches
-
-    def _lead(self, leader: Call) -> None:
-        """Make the calls that wait, wake their callers, and hand over."""
-        with self._mutex:
-            if self._leader is not leader:
-                # It was withdrawn, or all is closed.
-                return
-            self._is_idle.clear()
+    def _lead(self) -> None:
+        """Make all calls that wait, and let another caller lead."""
+        self._is_idle.clear()
         try:
-            self._make_calls(leader)
+            self._make_calls()
         finally:
             self._hand_over()
 
     def _hand_over(self) -> None:
-        """Choose and wake the caller that leads next, if any waits."""
-        while True:
-            with self._mutex:
-                self._is_idle.set()
-                self._leader = self._waiting[0] if self._waiting else None
-                leader = self._leader
-            if leader is None or wake([leader]):
-                return
-            # Its event loop is closed: nobody waits for it.
-            with self._mutex:
-                if leader in self._waiting:
-                    self._waiting.remove(leader)
+        """Choose the caller that leads next, if any waits."""
+        with self._mutex:
+            self._is_idle.set()
+            self._leader = self._waiting[0] if self._waiting else None
+            if self._leader is not None:
+                self._leader.wake()
 
     def _work(self) -> None:
         """Start calls in workers and receive results, until there are none."""
         while True:
             with self._mutex:
                 if self.is_closed or not (self._waiting or self._rows.active):
-                    self._is_idle.set()
+                    self._thread = None
                     return
             self._make_calls()
 
-    def _select_calls(self) -> None:
-        """Let the calls that can start be the next batch."""
+    def _select_calls(self) -> list[Call]:
+        """Remove the calls that can start, and return them."""
         calls: list[Call] = []
         others: list[Call] = []
         is_blocked = False
@@ -146,58 +142,45 @@ class CallQueue:
                     is_blocked = is_blocked or call.is_alone
                 else:
                     calls.append(call)
-            self._batch, self._waiting = calls, others
+            self._waiting = others
+        return calls
 
-    def _make_calls(self, leader: Call | None = None) -> None:
-        """Start calls, receive results, and wake the callers of those that are done.
-
-        The caller that leads is awake.
-        """
-        ended_calls: list[Call] = []
+    def _make_calls(self) -> None:
+        """Start calls and receive results: of all, or of workers those that arrive."""
+        has_workers, calls = self._rows.has_workers, []
         try:
-            self._select_calls()
-            self._rows.start(self._batch)
-            # Errors, pictures and states do not wait for the steps of others.
-            wake(call for call in self._batch if call.is_done and call is not leader)
+            calls = self._select_calls()
+            self._rows.start(calls)
             while self._rows.active:
-                ended_calls += self._rows.collect()
-                if leader is None:
+                self._rows.collect()
+                if has_workers:
                     break
         except BaseException as error:
             # Of all: faults of one environment are its results.
-            ended_calls = [*self._batch, *self._rows.active]
-            is_interrupt = leader is not None and not isinstance(error, Exception)
-            if is_interrupt:
-                # Ctrl-C strikes the thread of one caller; the others learn of it.
-                message = "the batch of this call was interrupted"
-                _fail_rest(ended_calls, RuntimeError(message))
-            else:
-                _fail_rest(ended_calls, error)
+            calls += self._rows.active
             self._rows.demand_reset()
-            if is_interrupt:
-                raise
-        finally:
-            wake(call for call in ended_calls if call is not leader)
+            if has_workers or isinstance(error, Exception):
+                _fail_rest(calls, error)
+                return
+            # Ctrl-C strikes the thread of one caller; the others learn of it.
+            _fail_rest(calls, RuntimeError("the batch of this call was interrupted"))
+            raise
 
     def close(self) -> None:
-        """Wake all callers with a ClosedError, also of steps in workers.
+        """Let all callers that wait raise a ClosedError, also of steps in workers.
 
         A batch that runs is ended first.  Every later call raises ClosedError.
         """
         with self._mutex:
             self.is_closed = True
             calls, self._waiting = self._waiting, []
-            if self._is_idle.is_set():
-                self._leader = None
-            # A caller that was about to lead asks for its result after this lock.
-            for call in calls:
-                call.fail(closed_error())
-        wake(calls)
+            thread = self._thread
+            _fail_rest(calls, closed_error())
         self._rows.wake()
         self._is_idle.wait()
-        active = self._rows.active
-        _fail_rest(active, closed_error())
-        wake(active)
+        if thread is not None:
+            thread.join()
+        _fail_rest(self._rows.active, closed_error())
 
 
 def closed_error() -> ClosedError:
@@ -205,8 +188,8 @@ def closed_error() -> ClosedError:
     return ClosedError("the sessions are closed")
 
 
-def _fail_rest(calls: list[Call], error: BaseException) -> None:
+def _fail_rest(calls: Iterable[Call], error: BaseException) -> None:
     """Let calls fail that have no result yet."""
     for call in calls:
         if not call.is_done:
-            call.fail(copy_error(error))
+            call.fail(error)

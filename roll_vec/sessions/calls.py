@@ -1,103 +1,17 @@
-"""The callers of sessions, who wait, and the calls that they wait for."""
+"""A call of a session, for which its caller waits."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
 import threading
-from collections.abc import Coroutine, Iterable
 from contextlib import suppress
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
-Result = TypeVar("Result")
 Operation: TypeAlias = Literal["reset", "step", "render", "get_state", "set_state"]
 
 
-class Waiter:
-    """A caller that waits: a thread, or a coroutine.
-
-    Parameters
-    ----------
-    loop : event loop or None
-        That of the coroutine; None: it is a thread.
-
-    Attributes
-    ----------
-    future : asyncio.Future
-        A coroutine waits for it.
-    """
-
-    def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
-        self.loop = loop
-        if loop is None:
-            # A bare lock: an Event takes five times as long.
-            self._lock = threading.Lock()
-            self._lock.acquire()
-        else:
-            self.future: asyncio.Future[None] = loop.create_future()
-
-    async def wait(self, timeout: float | None = None) -> None:
-        """Wait for `wake`, for so many seconds at most; a thread is blocked."""
-        if self.loop is None:
-            seconds = -1.0 if timeout is None else min(timeout, threading.TIMEOUT_MAX)
-            self._lock.acquire(timeout=seconds)
-        elif timeout is None:
-            await self.future
-        else:
-            await asyncio.wait([self.future], timeout=timeout)
-
-    def release(self) -> None:
-        """Let the caller go on; for a coroutine its event loop calls this."""
-        if self.loop is None:
-            # Already released: `close` wakes callers that were chosen to lead.
-            with suppress(RuntimeError):
-                self._lock.release()
-        elif not self.future.done():
-            self.future.set_result(None)
-
-
-def wake(waiters: Iterable[Waiter]) -> bool:
-    """Wake threads and coroutines, each event loop once.
-
-    Returns
-    -------
-    bool
-        False if an event loop is closed: nobody waits there.
-    """
-    by_loop: dict[asyncio.AbstractEventLoop, list[Waiter]] = {}
-    for waiter in waiters:
-        if waiter.loop is None:
-            waiter.release()
-        else:
-            by_loop.setdefault(waiter.loop, []).append(waiter)
-    are_open = True
-    for loop, of_loop in by_loop.items():
-        try:
-            loop.call_soon_threadsafe(_release_all, of_loop)
-        except RuntimeError:
-            are_open = False
-    return are_open
-
-
-def _release_all(waiters: list[Waiter]) -> None:
-    for waiter in waiters:
-        waiter.release()
-
-
-def run_in_thread(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of a coroutine whose waits block the thread.
-
-    So threads and coroutines run the same code.
-    """
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
-    message = "the coroutine of a thread waits for an event loop"
-    raise RuntimeError(message)
-
-
-class Call(Waiter):
+class Call:
     """A reset, a step, or something else that one session has asked for.
 
     Parameters
@@ -109,29 +23,25 @@ class Call(Waiter):
         The action of a step; the seed and the options of a reset; a state.
     epoch : int
         How often all environments had to be reset before this call.
-    loop : event loop or None
-        See `Waiter`.
 
     Attributes
     ----------
     is_done : bool
         Whether there is a result or an error.
-    has_result : bool
     is_lost : bool
         Whether the caller stopped to wait after it had begun: its result is unknown.
     """
 
     def __init__(
-        self,
-        row: int,
-        operation: Operation,
-        argument: Any,
-        epoch: int = 0,
-        loop: asyncio.AbstractEventLoop | None = None,
+        self, row: int, operation: Operation, argument: Any, epoch: int
     ) -> None:
-        super().__init__(loop)
         self.row, self.operation, self.argument = row, operation, argument
         self.epoch = epoch
+        # A bare lock: an Event takes five times as long.
+        self._is_asleep = threading.Lock()
+        self._is_asleep.acquire()
+        # Of a coroutine that waits.
+        self._future: asyncio.Future[None] | None = None
         self._result: Any = None
         self._error: BaseException | None = None
         self.is_done = self.is_lost = False
@@ -145,13 +55,37 @@ class Call(Waiter):
     def has_result(self) -> bool:  # noqa: D102
         return self.is_done and self._error is None
 
-    def succeed(self, result: Any) -> None:
-        """Set the result, in the form of the single environment."""
-        self._result, self.is_done = result, True
+    def end(self, result: Any, error: BaseException | None = None) -> None:
+        """Set the result, in the form of the single environment, or the error."""
+        self._result, self._error, self.is_done = result, error, True
+        self.wake()
 
     def fail(self, error: BaseException) -> None:
-        """Set the error that is raised in place of a result."""
-        self._error, self.is_done = error, True
+        """Set a copy of an error, with its separate traceback; others may have it."""
+        with suppress(Exception):
+            error = copy.copy(error)
+        self.end(None, error)
+
+    def wait(self) -> None:
+        """Wait for `wake`."""
+        self._is_asleep.acquire()
+
+    async def wait_async(self) -> None:
+        """Wait for `wake`, in a coroutine."""
+        self._future = asyncio.get_running_loop().create_future()
+        # In this order: `wake` looks for the future when it has released the lock.
+        if self._is_asleep.locked():
+            await self._future
+
+    def wake(self) -> None:
+        """Let the caller go on, because the call is done, or so that it leads."""
+        if self._is_asleep.locked():
+            self._is_asleep.release()
+        future = self._future
+        if future is not None:
+            # An event loop that is closed raises: nobody waits there.
+            with suppress(RuntimeError):
+                future.get_loop().call_soon_threadsafe(_finish, future)
 
     def get(self) -> Any:
         """Return the result, or raise the error."""
@@ -160,9 +94,6 @@ class Call(Waiter):
         return self._result
 
 
-def copy_error(error: BaseException) -> BaseException:
-    """Return an error for one of several callers, with its separate traceback."""
-    try:
-        return copy.copy(error)
-    except Exception:
-        return error
+def _finish(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from roll_vec.errors import EnvironmentFaultError
-from roll_vec.sessions.calls import Call, copy_error
+from roll_vec.sessions.calls import Call
 from roll_vec.vector.env import RollVectorEnv
 from roll_vec.vector.steps import EnvResult, batch_actions
 
@@ -66,7 +66,7 @@ class EnvRows:
                     try:
                         actions |= self._check([call])
                     except Exception as error:
-                        call.fail(copy_error(error))
+                        call.fail(error)
         resets = {
             call.row: call.argument for call in calls if call.operation == "reset"
         }
@@ -78,11 +78,11 @@ class EnvRows:
         batch = batch_actions(
             self._envs.single_action_space, [call.argument for call in calls]
         )
-        checked = self._steps.check_actions(batch, np.zeros(len(calls), np.bool_))
-        return {call.row: action for call, action in zip(calls, checked, strict=True)}
+        actions = self._steps.check_actions(batch, np.zeros(len(calls), np.bool_))
+        return {call.row: action for call, action in zip(calls, actions, strict=True)}
 
-    def collect(self) -> list[Call]:
-        """Wait until some calls are done, or for `wake`; return those that are done."""
+    def collect(self) -> None:
+        """Wait until some calls are done, or for `wake`."""
         results = self._steps.poll(None)
         failed = [row for row, result in results if result.error is not None]
         if len(failed) > 1:
@@ -91,44 +91,39 @@ class EnvRows:
             for row in failed:
                 self.start([self._active[row]])
                 results += self._steps.poll(None)
-        ended_calls = [self._end(row, result) for row, result in results]
+        for row, result in results:
+            self._end(row, result)
         self._envs._warn()
-        return ended_calls
 
-    def _end(self, row: int, result: EnvResult) -> Call:
+    def _end(self, row: int, result: EnvResult) -> None:
+        observation, info, reward, terminated, truncated, error = result
         call = self._active.pop(row)
-        if result.error is not None:
-            call.fail(result.error)
-        elif call.operation == "reset":
-            call.succeed((result.observation, result.info))
-        else:
-            ends = result.terminated, result.truncated
-            call.succeed((result.observation, result.reward, *ends, result.info))
-        return call
+        values: Any = observation, info
+        if call.operation == "step":
+            values = observation, reward, terminated, truncated, info
+        call.end(values, error)
 
     def _run_alone(self, call: Call) -> None:
         row, envs = call.row, self._envs
         try:
             if call.operation == "get_state":
-                call.succeed(envs._get_env_state(row, has_ended=call.argument))
+                call.end(envs._get_env_state(row, has_ended=call.argument))
             elif call.operation == "set_state":
                 envs._set_env_state(row, call.argument)
-                call.succeed(self._engine.observe(np.array([row]))[0])
+                call.end(self._engine.observe(np.array([row]))[0])
             else:
-                call.succeed(self._render(row))
+                call.end(self._render(row))
         except Exception as error:
             is_fault = isinstance(error, EnvironmentFaultError)
             if is_fault and call.operation == "set_state":
                 # All environments must be reset then.
                 raise
-            call.fail(error)
+            call.end(None, error)
 
     def _render(self, row: int) -> Any:
         mode = self._envs.render_mode
         if mode is None and not self._envs._has_objects:
             return None
-        # A window is for one batch, not for one of its environments.
-        mode = "rgb_array" if mode == "human" else mode
         (frame,) = self._engine.frames(np.array([row]), mode or "")
         return frame
 

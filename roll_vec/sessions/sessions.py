@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Any, TypeAlias
 
@@ -22,7 +23,7 @@ from roll_vec.errors import (
 from roll_vec.options import check_seconds
 from roll_vec.seeding import check_seed
 from roll_vec.sessions.call_queue import CallQueue, closed_error
-from roll_vec.sessions.calls import Call, Operation, run_in_thread
+from roll_vec.sessions.calls import Call, Operation
 from roll_vec.sessions.env_rows import EnvRows
 from roll_vec.sessions.free_rows import FreeRows
 from roll_vec.vector.env import RollVectorEnv
@@ -30,7 +31,6 @@ from roll_vec.vector.vector_state import VectorState
 
 Reset: TypeAlias = tuple[Any, dict[str, Any]]
 EnvStep: TypeAlias = tuple[Any, float, bool, bool, dict[str, Any]]
-Loop: TypeAlias = asyncio.AbstractEventLoop | None
 
 
 class Sessions:
@@ -39,10 +39,9 @@ class Sessions:
     Parameters
     ----------
     envs : RollVectorEnv
-        With ``autoreset_mode="Disabled"`` and without wrappers; a pool with
-        ``on_error="truncate"``.  Of a `JoinedVectorEnv` use a part.  It belongs to the
-        sessions from now on: nobody else may use it, and `close` closes it.  The
-        keyword ``group_size``, and those of infos, have no effect.
+        With ``autoreset_mode="Disabled"`` and without wrappers.  Of a
+        `JoinedVectorEnv` use a part.  It belongs to the sessions from now on: nobody
+        else may use it, and `close` closes it.  ``group_size`` has no effect.
 
     Attributes
     ----------
@@ -70,10 +69,6 @@ class Sessions:
                 "a vector environment with autoreset_mode='Disabled'",
                 envs.autoreset_mode.value,
             )
-        if envs._raises_faults:
-            # Such a pool asks for a reset of all environments after the fault of one.
-            accepted = "pools with on_error='truncate'"
-            raise InvalidOptionError.expected("envs", accepted, "on_error='raise'")
         self.envs, self.num_envs = envs, envs.num_envs
         self._rows = EnvRows(envs)
         self._calls = CallQueue(self._rows)
@@ -96,28 +91,29 @@ class Sessions:
             If none was free in this time.
         InvalidOptionError, ClosedError
         """
-        return run_in_thread(self._open(timeout))
+        seconds = check_seconds("timeout", timeout)
+        with self._free_rows.request() as future:
+            wait([future], seconds)
+            return self._make_session(future)
 
     async def open_async(self, timeout: float | None = None) -> Session:
         """Return a session, from a coroutine; see `open`."""
-        return await self._open(timeout, asyncio.get_running_loop())
-
-    async def _open(self, timeout: float | None, loop: Loop = None) -> Session:
         seconds = check_seconds("timeout", timeout)
-        with self._free_rows.wait(loop) as waiter:
-            if not waiter.rows:
-                await waiter.wait(seconds)
-            if self._calls.is_closed:
-                raise closed_error()
-            if not waiter.rows:
-                message = (
-                    f"all {self.num_envs} environments belong to other sessions: close "
-                    "one, or make the vector environment with more num_envs"
-                )
-                raise SessionsFullError(message)
-            row = waiter.rows.pop()
-            assert row is not None
-            return Session(self, row)
+        with self._free_rows.request() as future:
+            await asyncio.wait([asyncio.wrap_future(future)], timeout=seconds)
+            return self._make_session(future)
+
+    def _make_session(self, future: Future[int | None]) -> Session:
+        if self._calls.is_closed:
+            raise closed_error()
+        row = future.result() if future.done() else None
+        if row is None:
+            message = (
+                f"all {self.num_envs} environments belong to other sessions: close "
+                "one, or make the vector environment with more num_envs"
+            )
+            raise SessionsFullError(message)
+        return Session(self, row)
 
     def close(self) -> None:
         """Close all sessions and the vector environment.
@@ -194,7 +190,7 @@ class Session:
         its info has ``error``, and its first step ends the episode as truncated.
         """
         argument = self._check_reset(seed, options)
-        result: Reset = run_in_thread(self._run("reset", argument))
+        result: Reset = self._run("reset", argument)
         return result
 
     def step(self, action: Any) -> EnvStep:
@@ -213,7 +209,7 @@ class Session:
             has struck all environments.
         PendingResultsError, ClosedError
         """
-        result: EnvStep = run_in_thread(self._run("step", self._check_step(action)))
+        result: EnvStep = self._run("step", self._check_step(action))
         return result
 
     def render(self) -> Any:
@@ -224,7 +220,7 @@ class Session:
         ResetNeededError, PendingResultsError, ClosedError
         """
         self._check_started()
-        return run_in_thread(self._run("render", None))
+        return self._run("render", None)
 
     def get_state(self) -> VectorState:
         """Return the state of the environment, with all that later steps depend on.
@@ -246,7 +242,7 @@ class Session:
         """
         self._check_started()
         self._check_epoch()
-        state: VectorState = run_in_thread(self._run("get_state", self._has_ended))
+        state: VectorState = self._run("get_state", self._has_ended)
         return state
 
     def set_state(self, state: VectorState) -> Any:
@@ -270,14 +266,14 @@ class Session:
         PendingResultsError, ClosedError, UnsupportedError
         """
         self._check_open()
-        return run_in_thread(self._run("set_state", state))
+        return self._run("set_state", state)
 
     async def reset_async(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> Reset:
         """Start a new episode, from a coroutine; see `reset`."""
-        argument, loop = self._check_reset(seed, options), asyncio.get_running_loop()
-        result: Reset = await self._run("reset", argument, loop)
+        argument = self._check_reset(seed, options)
+        result: Reset = await self._run_async("reset", argument)
         return result
 
     async def step_async(self, action: Any) -> EnvStep:
@@ -285,8 +281,7 @@ class Session:
 
         If the coroutine is cancelled while its step is made, the session must be reset.
         """
-        argument, loop = self._check_step(action), asyncio.get_running_loop()
-        result: EnvStep = await self._run("step", argument, loop)
+        result: EnvStep = await self._run_async("step", self._check_step(action))
         return result
 
     def close(self) -> None:
@@ -352,23 +347,30 @@ class Session:
 
     # --------------------------------------------------------------- calls
 
-    async def _run(self, operation: Operation, argument: Any, loop: Loop = None) -> Any:
+    def _run(self, operation: Operation, argument: Any) -> Any:
+        call = self._begin(operation, argument)
+        try:
+            self._sessions._calls.run(call)
+        finally:
+            self._end(call)
+        return call.get()
+
+    async def _run_async(self, operation: Operation, argument: Any) -> Any:
+        call = self._begin(operation, argument)
+        try:
+            await self._sessions._calls.run_async(call)
+        finally:
+            self._end(call)
+        return call.get()
+
+    def _begin(self, operation: Operation, argument: Any) -> Call:
         if not self._in_call.acquire(blocking=False):
             message = f"{operation}: another call of this session has not ended"
             raise PendingResultsError(message, operation)
-        epoch = self._sessions._rows.epoch
-        call = Call(self.env_id, operation, argument, epoch, loop)
-        try:
-            await self._sessions._calls.run(call)
-        finally:
-            self._save(call)
-            self._in_call.release()
-            if self._is_closed:
-                self._free()
-        return call.get()
+        return Call(self.env_id, operation, argument, self._sessions._rows.epoch)
 
-    def _save(self, call: Call) -> None:
-        """Save what the outcome of a call means for later ones."""
+    def _end(self, call: Call) -> None:
+        """Note what the outcome of a call means, and let the next one begin."""
         if call.is_lost:
             self._epoch = None
         elif call.has_result and call.operation == "step":
@@ -378,6 +380,9 @@ class Session:
             self._has_started, self._epoch, self._has_ended = True, call.epoch, False
             if call.operation == "set_state":
                 self._has_ended = bool(call.argument.arrays["has_ended"][0])
+        self._in_call.release()
+        if self._is_closed:
+            self._free()
 
     def _free(self) -> None:
         with suppress(IndexError):

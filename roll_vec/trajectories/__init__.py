@@ -23,11 +23,4 @@ from roll_vec.trajectories.trajectory import (
     to_messages,
 )
 
-__all__ = [
-    "Trajectory",
-    "Turn",
-    "play_seeds",
-    "to_content",
-    "to_json",
-    "to_messages",
-]
+__all__ = ["Trajectory", "Turn", "play_seeds", "to_content", "to_json", "to_messages"]

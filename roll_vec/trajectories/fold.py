@@ -45,14 +45,16 @@ class TrajectoryFold:
         env_ids = np.flatnonzero(event.plays)
         if env_ids.size:
             self._add_steps(event, env_ids)
-        ended = []
+        trajectories = []
         faults = faults_of(event.last_infos) if len(episodes) else {}
         columns = (column.tolist() for column in vars(episodes).values())
         for env_id, _, _, code, terminated, truncated in zip(*columns, strict=True):
             success = None if code == UNKNOWN else bool(code)
             fault = faults.get(env_id)
             flags = terminated, truncated, success, fault
-            ended.append((env_id, self._open.pop(env_id).end(self._id, None, *flags)))
+            trajectories.append(
+                (env_id, self._open.pop(env_id).end(self._id, None, *flags))
+            )
         env_ids = np.flatnonzero(event.starts)
         if env_ids.size:
             space = self._envs.single_observation_space
@@ -60,7 +62,7 @@ class TrajectoryFold:
             infos = _copies(event.first_infos(env_ids))
             starts = map(OpenEpisode, rows, infos)
             self._open.update(zip(env_ids.tolist(), starts, strict=True))
-        return ended
+        return trajectories
 
     def _add_steps(self, event: BatchEvent, env_ids: NDArray[np.intp]) -> None:
         """Add a step to the episodes of some environments."""

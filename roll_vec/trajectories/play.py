@@ -27,7 +27,7 @@ SKIPPED = "the reset failed, and the pool played another episode"
 
 # Episodes that may be ahead of the first unfinished one, for each environment.  They
 # wait in the memory until they can be returned in order.
-EPISODES_AHEAD = 4
+_EPISODES_AHEAD = 4
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def play_seeds(
     InvalidOptionError
         If the environments are not in ``Disabled`` mode.
     """
-    plan = SeedPlan(envs, seeds, policy, EPISODES_AHEAD * envs.num_envs)
+    plan = SeedPlan(envs, seeds, policy, _EPISODES_AHEAD * envs.num_envs)
 
     def play() -> Iterator[tuple[int, Trajectory]]:
         fold, num_ended = TrajectoryFold(envs), 0

@@ -19,12 +19,12 @@ class _Collector:
     """Collects the trajectories of each environment, in their order."""
 
     def __init__(self, envs: Any) -> None:
-        self.ended: list[list[Trajectory]] = [[] for _ in range(envs.num_envs)]
+        self.trajectories: list[list[Trajectory]] = [[] for _ in range(envs.num_envs)]
         self._fold = TrajectoryFold(envs)
 
     def add(self, event: BatchEvent) -> None:
         for env_id, trajectory in self._fold.add(event):
-            self.ended[env_id].append(trajectory)
+            self.trajectories[env_id].append(trajectory)
 
     def add_exception(self, actions: Any, error: Exception) -> None:
         """Accept the exception of the last step, which has no results."""
@@ -62,12 +62,14 @@ def replay_trajectories(envs: Any, run: Run) -> list[Trajectory]:
     has_levels = getattr(cls, "seeding", "") == "level" or hasattr(cls, "level_seed")
     counts = fault_counts(envs)
     trajectories = []
-    for seed, count, episodes in zip(seeds, counts, collector.ended, strict=True):
+    for seed, count, episodes in zip(
+        seeds, counts, collector.trajectories, strict=True
+    ):
         faults = sum(each.fault is not None for each in episodes)
         for number, each in enumerate(episodes):
-            own_seed = seed if number == 0 else None
-            if number and has_levels and seed is not None:
-                own_seed = episode_seed(seed, number)
-            is_known = count == faults
-            trajectories.append(replace(each, seed=own_seed if is_known else None))
+            is_known = count == faults and (number == 0 or has_levels)
+            episode = seed
+            if number and seed is not None:
+                episode = episode_seed(seed, number)
+            trajectories.append(replace(each, seed=episode if is_known else None))
     return trajectories

@@ -13,6 +13,13 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError
 from roll_vec.render.png import to_data_url
 
+TEXTS = {
+    "obs_mode": "text",
+    "action_mode": "text",
+    "action_pattern": "<answer>(.*?)</answer>",
+}
+"""Keywords of games on a grid whose observations, and answers in tags, are texts."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:

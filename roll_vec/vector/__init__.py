@@ -22,9 +22,9 @@ Files, in reading order:
 - ``env.py``: `RollVectorEnv`: reset, step, unroll; and `BatchOptions`, the keywords of
   every batch
 - its bases, each on the one before: ``batch.py``, the checks of calls;
-  ``attributes.py``, `call`, `get_attr`, frames, `solve`, `set_level_options`;
-  ``action_sampling.py``, `sample_actions`; ``batch_snapshots.py``, `get_state` and
-  `set_state`
+  ``attributes.py``, `call`, `get_attr`, frames, `solve`, `set_level_options`,
+  `sample_actions` (its numbers are in ``action_sampling.py``); ``batch_snapshots.py``,
+  `get_state` and `set_state`
 - ``autoreset.py``: the three autoreset modes, reset masks, ``final_obs``
 - ``infos.py``: Gymnasium's layout of infos: built, joined, split
 - ``known_infos.py``: the two infos that roll_vec reads: faults, and success

@@ -1,4 +1,4 @@
-"""Random actions for a whole batch: `sample_actions`.
+"""Random actions for a whole batch.
 
 An action depends on the seed, on the number of the environment and on the number of the
 call.  It does not depend on ``num_envs``, and it moves no generator of a game.
@@ -14,64 +14,12 @@ from gymnasium.spaces import Discrete, Tuple
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.seeding import check_seed, draw_entropy, fold_in_arrays, fold_seed
-from roll_vec.vector.attributes import BatchAttributes
+from roll_vec.seeding import fold_in_arrays, fold_seed
 from roll_vec.vector.space_batches import batch_items
 
 # The environments of a batch may have the same seed: this word keeps their levels and
 # these actions apart.
 _SEED_WORD = 0x616374
-
-
-class BatchActionSampling(BatchAttributes):
-    """Base of `roll_vec.vector.env.RollVectorEnv`: `sample_actions`."""
-
-    _action_stream: ActionStream | None = None
-
-    def sample_actions(
-        self, action_mask: Any = None, *, seed: int | None = None
-    ) -> Any:
-        """Return a random action for each environment, all actions equally likely.
-
-        Of environments that act by text these are examples of their action space, such
-        as the names of moves in the form that the parser expects.
-
-        Parameters
-        ----------
-        action_mask : (num_envs, n) of 0 and 1, or None
-            For n integer actions: 1 where an action may be chosen, as
-            ``infos["action_mask"]`` has it.  A row of zeros chooses the first action.
-        seed : int or None
-            Begin a new sequence.  None: continue; the first sequence has a seed of the
-            operating system.
-
-        Returns
-        -------
-        (num_envs,) integers, a tuple of num_envs str, or a batch of another space
-
-        Raises
-        ------
-        InvalidSeedError
-        InvalidOptionError
-            If the mask does not fit the actions.
-        ClosedError
-
-        Notes
-        -----
-        The action of environment i in call t after ``seed=s`` depends on s, i and t
-        alone.  `reset`, `step` and `set_state` do not change this sequence, and it
-        changes nothing in them.  Spaces other than `Discrete` and texts with examples
-        are sampled environment by environment, which takes much longer.
-        """
-        self._check_open()
-        stream = self._action_stream
-        if seed is not None or stream is None:
-            seed = draw_entropy() if seed is None else check_seed(seed)
-            stream = ActionStream(self, seed)
-        actions = stream.next_actions(action_mask)
-        # A mask that is refused begins no sequence.
-        self._action_stream = stream
-        return actions
 
 
 class ActionStream:

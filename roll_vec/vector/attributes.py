@@ -1,4 +1,4 @@
-"""Attributes, frames and levels of a batch's environments."""
+"""Attributes, frames, levels and random actions of a batch's environments."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import FrozenAttributeError, InvalidOptionError
+from roll_vec.errors import FrozenAttributeError, InvalidOptionError, RollVecError
 from roll_vec.options import check_choice
+from roll_vec.seeding import check_seed, draw_entropy
+from roll_vec.vector.action_sampling import ActionStream
 from roll_vec.vector.batch import Batch, one_at_a_time
-from roll_vec.vector.masks import check_indices, check_mask
+from roll_vec.vector.masks import check_indices
 from roll_vec.vector.values import decode_seeds
 
 Value = TypeVar("Value")
@@ -22,6 +24,7 @@ OBJECTIVES = ("moves", "pushes")
 class BatchAttributes(Batch):
     """Base of `roll_vec.vector.env.RollVectorEnv`: what environments are asked."""
 
+    _action_stream: ActionStream | None = None
     # Of snapshots, with its digest; level options are in it.
     _cached_configuration: tuple[dict[str, Any], str] | None = None
 
@@ -77,8 +80,7 @@ class BatchAttributes(Batch):
             self._check_idle(name)
         # Also where all must be reset: an object may have to be mended first.
         self._drop_leftovers()
-        with self._asking(name):
-            values = function(*args)
+        values = function(*args)
         self._warn()
         return values
 
@@ -157,17 +159,12 @@ class BatchAttributes(Batch):
         Returns
         -------
         tuple of num_envs, or None
-            (H, W, 3) uint8 arrays, or strings; None in ``human`` mode, which shows
-            the first environments in a window, and without a render mode.  Of objects,
+            (H, W, 3) uint8 arrays, or strings; None without a render mode.  Of objects,
             the results of their `render`.
         """
         if self._has_objects:
             return self.call("render")
-        if self.render_mode != "human":
-            return self.render_envs(range(self.num_envs))
-        self.render_envs(range(0))  # raises if there is nothing to show
-        self._show_window()
-        return None
+        return self.render_envs(range(self.num_envs))
 
     @one_at_a_time
     def render_envs(self, indices: Sequence[int] | range) -> tuple[Any, ...] | None:
@@ -176,17 +173,16 @@ class BatchAttributes(Batch):
             self._check_started("they are rendered")
             if self.render_mode is None:
                 return None
-        # `render` returns None in human mode; this method returns the window's boards.
-        mode = "rgb_array" if self.render_mode == "human" else self.render_mode
-        env_ids = check_indices("indices", indices, self.num_envs)
+        mode, env_ids = (
+            self.render_mode,
+            check_indices("indices", indices, self.num_envs),
+        )
         return self._ask_engine("render", self.engine.frames, env_ids, mode or "")
 
     # ---------------------------------------------------------- levels
 
     @one_at_a_time
-    def solve(
-        self, objective: str = "moves", *, mask: NDArray[np.bool_] | None = None
-    ) -> tuple[Any, ...]:
+    def solve(self, objective: str = "moves") -> tuple[Any, ...]:
         """Return a solution of each environment, from where it stands now.
 
         Parameters
@@ -194,8 +190,6 @@ class BatchAttributes(Batch):
         objective : str
             ``moves``: the fewest actions.  ``pushes``: the fewest pushes of boxes, in
             Sokoban.
-        mask : (num_envs,) bool, or None
-            The environments to solve; None: all.
 
         Returns
         -------
@@ -203,15 +197,14 @@ class BatchAttributes(Batch):
             Sokoban and FrozenLake: an array of actions, (k,) int64, which
             ``action_lookup`` names for environments that act by text; on slippery ice a
             `roll_vec.envs.frozen_lake.LakeSolution`.  Environments that are objects: a
-            list of their actions.  None where there is no solution, and outside of the
-            mask.
+            list of their actions.  None where there is no solution.
 
         Raises
         ------
         ResetNeededError
             Before the first reset.
         InvalidOptionError
-            If the game does not know the objective, or the mask does not fit.
+            If the game does not know the objective.
         SolverLimitError
             If a search was too long; names the environments.
         UnsolvableLevelError
@@ -223,13 +216,7 @@ class BatchAttributes(Batch):
         self._check_idle("solve")
         self._check_started("solve")
         check_choice("objective", objective, OBJECTIVES)
-        env_ids = check_mask(mask, self.num_envs)
-        solutions: list[Any] = [None] * self.num_envs
-        with self._asking("solve"):
-            results = self.engine.solve(env_ids, objective)
-        for env_id, solution in zip(env_ids.tolist(), results, strict=True):
-            solutions[env_id] = solution
-        return tuple(solutions)
+        return tuple(self.engine.solve(np.arange(self.num_envs), objective))
 
     @one_at_a_time
     def set_level_options(self, **level_options: Any) -> None:
@@ -254,12 +241,66 @@ class BatchAttributes(Batch):
         InvalidOptionError
             For a value that cannot be used.
         UnsupportedError
-            If the environments have no level options.
+            If the environments have no level options, as those of pools.
         ClosedError
         """
         self._check_idle("set_level_options")
         # Also where all must be reset: a reset may need other levels.
         self._drop_leftovers()
         self._cached_configuration = None
-        with self._in_call("set_level_options"):
+        autoreset = self._autoreset
+        before = autoreset.unfinished_call
+        autoreset.unfinished_call = "set_level_options"
+        try:
             self.engine.set_level_options(level_options)
+        except RollVecError:  # nothing has changed
+            autoreset.unfinished_call = before
+            raise
+        autoreset.unfinished_call = before
+
+    # ---------------------------------------------------------- random actions
+
+    def sample_actions(
+        self, action_mask: Any = None, *, seed: int | None = None
+    ) -> Any:
+        """Return a random action for each environment, all actions equally likely.
+
+        Of environments that act by text these are examples of their action space, such
+        as the names of moves in the form that the parser expects.
+
+        Parameters
+        ----------
+        action_mask : (num_envs, n) of 0 and 1, or None
+            For n integer actions: 1 where an action may be chosen, as
+            ``infos["action_mask"]`` has it.  A row of zeros chooses the first action.
+        seed : int or None
+            Begin a new sequence.  None: continue; the first sequence has a seed of the
+            operating system.
+
+        Returns
+        -------
+        (num_envs,) integers, a tuple of num_envs str, or a batch of another space
+
+        Raises
+        ------
+        InvalidSeedError
+        InvalidOptionError
+            If the mask does not fit the actions.
+        ClosedError
+
+        Notes
+        -----
+        The action of environment i in call t after ``seed=s`` depends on s, i and t
+        alone.  `reset`, `step` and `set_state` do not change this sequence, and it
+        changes nothing in them.  Spaces other than `Discrete` and texts with examples
+        are sampled environment by environment, which takes much longer.
+        """
+        self._check_open()
+        stream = self._action_stream
+        if seed is not None or stream is None:
+            seed = draw_entropy() if seed is None else check_seed(seed)
+            stream = ActionStream(self, seed)
+        actions = stream.next_actions(action_mask)
+        # A mask that is refused begins no sequence.
+        self._action_stream = stream
+        return actions

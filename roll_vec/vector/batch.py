@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
 from threading import get_ident
 from typing import Any, ClassVar, NoReturn, TypeVar, cast
 
@@ -16,30 +15,23 @@ from roll_vec.errors import (
     BatchInUseError,
     ClosedError,
     ResetNeededError,
-    RollVecError,
     list_env_ids,
 )
 from roll_vec.vector.autoreset import NOT_RESET, Autoreset
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.steps import CalledSteps, Steps
 
-# The window of human mode shows so many environments, the first ones.
-_BOARDS_IN_WINDOW = 16
-
 
 class Batch(VectorEnv[Any, Any, Any]):
     """The first base of `roll_vec.vector.env.RollVectorEnv`, which fills it.
 
-    Upon it stand, in this order, `BatchAttributes`, `BatchActionSampling`,
-    `BatchSnapshots`.
+    Upon it stand, in this order, `BatchAttributes` and `BatchSnapshots`.
     """
 
     _has_objects: ClassVar[bool] = False
     """Whether environments are objects: they draw themselves, and calls can fail, or be
     interrupted, halfway.
     """
-    _raises_faults: bool = False
-    """Whether a fault of one environment is an error of all."""
     engine: Engine
     autoreset_mode: AutoresetMode
     copy: bool
@@ -51,7 +43,6 @@ class Batch(VectorEnv[Any, Any, Any]):
     # As hexadecimal digits after `get_state` or `set_state`.
     _seeds: list[int | None] | NDArray[np.bytes_]
     _is_started: bool
-    _window: Any
 
     def _check_open(self) -> None:
         if self.closed:
@@ -102,28 +93,6 @@ class Batch(VectorEnv[Any, Any, Any]):
         """Check that method ``name`` may be called: no action is under way."""
         self._check_open()
 
-    @contextmanager
-    def _in_call(self, name: str) -> Iterator[None]:
-        """Demand a reset of all environments unless the block ends.
-
-        After a `RollVecError`, or an exception of an object, the engine has moved
-        nothing, or says so itself, by `Engine.needs_full_reset`.
-        """
-        autoreset = self._autoreset
-        known: type[Exception] = Exception if self._has_objects else RollVecError
-        before, autoreset.unfinished_call = autoreset.unfinished_call, name
-        try:
-            yield
-        except known:
-            autoreset.unfinished_call = before
-            raise
-        # Not `finally`: Ctrl-C may strike within `contextlib`.
-        autoreset.unfinished_call = before
-
-    def _asking(self, name: str) -> AbstractContextManager[None]:
-        """Return the context of a call that moves nothing; workers may stay busy."""
-        return self._in_call(name) if self._has_objects else nullcontext()
-
     def _drop_leftovers(self) -> None:
         """Drop what a call has left behind that raised when some may have moved."""
         if self._needs_full_reset():
@@ -145,22 +114,6 @@ class Batch(VectorEnv[Any, Any, Any]):
         Its warnings count environments as the larger batch does, and it does not raise
         if none of its environments can be reset: others may.
         """
-
-    def _show_window(self) -> None:
-        """Show the first environments in a window, in human mode."""
-        if self.render_mode != "human" or self._has_objects:
-            return
-        from roll_vec.render.mosaic import mosaic
-        from roll_vec.render.window import Window
-
-        count = min(self.num_envs, _BOARDS_IN_WINDOW)
-        if self._window is None:
-            title = "roll_vec"
-            if count < self.num_envs:
-                title += f": {count} of {self.num_envs:,}"
-            self._window = Window(title)
-        frames = self.engine.frames(np.arange(count), "rgb_array")
-        self._window.show(mosaic(frames), self.metadata["render_fps"])
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

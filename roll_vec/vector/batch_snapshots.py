@@ -12,7 +12,7 @@ from roll_vec.errors import (
     InvalidOptionError,
     InvalidStateError,
 )
-from roll_vec.vector.action_sampling import BatchActionSampling
+from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.batch import one_at_a_time
 from roll_vec.vector.masks import check_indices, check_mask
 from roll_vec.vector.values import encode_seeds, replace_rows
@@ -24,7 +24,7 @@ from roll_vec.vector.vector_state import (
 )
 
 
-class BatchSnapshots(BatchActionSampling):
+class BatchSnapshots(BatchAttributes):
     """Base of `roll_vec.vector.env.RollVectorEnv`: its snapshots."""
 
     @one_at_a_time
@@ -53,8 +53,7 @@ class BatchSnapshots(BatchActionSampling):
         """
         self._check_idle("get_state")
         self._check_started("get_state")
-        with self._asking("get_state"):
-            arrays = self.engine.get_state()
+        arrays = self.engine.get_state()
         return self._make_state(self._seed_digits(), self._autoreset.has_ended, arrays)
 
     def _make_state(
@@ -165,7 +164,6 @@ class BatchSnapshots(BatchActionSampling):
         self._seeds = seeds
         self._is_started = True
         observations = self._observe()
-        self._show_window()
         autoreset.unfinished_call = ""
         return observations
 
@@ -199,8 +197,7 @@ class BatchSnapshots(BatchActionSampling):
         self._drop_leftovers()
         if state._valid_for != digest:
             check_batch_arrays(state.arrays)
-            with self._asking("set_state"):
-                self.engine.check_state(arrays)
+            self.engine.check_state(arrays)
             state._valid_for = digest
         return arrays
 

@@ -15,6 +15,7 @@ from gymnasium.spaces import Space
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from roll_vec.errors import UnsupportedError
 from roll_vec.vector.infos import AnyInfos
 from roll_vec.vector.rollout import Rollout
 
@@ -246,7 +247,11 @@ class Engine:
         UnsupportedError
             If the environments have no level options.
         """
-        raise NotImplementedError
+        names = ", ".join(level_options) or "none"
+        message = (
+            f"set_level_options: {self.name} has none, got {names}: make another batch"
+        )
+        raise UnsupportedError(message)
 
     def configuration(self) -> dict[str, Any]:
         """Return all keywords that two engines must share to exchange states.

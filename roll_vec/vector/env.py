@@ -17,7 +17,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError, RollVecError
+from roll_vec.errors import InvalidOptionError, InvalidOptionTypeError, RollVecError
 from roll_vec.options import (
     accepts_keywords_of,
     check_bool,
@@ -110,6 +110,9 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         self.closed = False
 
     def _set_up(self, engine: Engine, options: BatchOptions) -> None:
+        if engine.render_mode == "human" and not self._has_objects:
+            accepted = "'rgb_array', which wrappers.vector.HumanRendering shows"
+            raise InvalidOptionTypeError.expected("render_mode", accepted, "human")
         self.num_envs = engine.num_envs
         if self.num_envs % options.group_size:
             divisor = f"a divisor of num_envs={self.num_envs}"
@@ -133,7 +136,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             self._observe = partial(engine.observe, copy=False)
         self._seeds = [None] * self.num_envs
         self._is_started = False
-        self._window = None
 
     def __del__(self) -> None:
         """Close nothing, as in Gymnasium from 1.3 on.
@@ -217,7 +219,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             raise
         self._seeds, self._is_started = stream_seeds, True
         observations = self._observe()
-        self._show_window()
         self._warn()
         autoreset.unfinished_call = ""
         return observations, infos
@@ -287,8 +288,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
                 self._check_idle("step")
             rewards, terminations, truncations, infos = autoreset.step(actions)
             observations = self._observe()
-            if self.render_mode == "human":
-                self._show_window()
             if self._has_objects:
                 self._warn()
             autoreset.unfinished_call = ""
@@ -315,7 +314,6 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         self._check_idle("step")
         arrays = self._autoreset.step(actions, mask)
         observations = self._observe()
-        self._show_window()
         self._warn()
         self._autoreset.unfinished_call = ""
         return (observations, *arrays)
@@ -375,7 +373,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         With integer actions array environments take all steps in compiled code, which
         saves most with few environments.  With thousands it saves time if their levels
         are in memory and ``out`` is passed, most on several threads.  With texts, a
-        function or a window, and in pools, `step` is called.
+        function, and in pools, `step` is called.
         """
         self._check_idle("unroll")
         self._check_started("the first step")
@@ -388,13 +386,7 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
     # ------------------------------------------------------------- close
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the engine, and the window if there is one.
-
-        Workers that stay busy are killed or abandoned.
-        """
-        if self._window is not None:
-            self._window.close()
-            self._window = None
+        """Close the engine; workers that stay busy are killed or abandoned."""
         self.engine.close()
 
     @one_at_a_time
@@ -402,5 +394,5 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         if self._has_objects:
             self._check_idle("pickle")
             self._check_ready()
-        # A window belongs to its process, a call to its thread.
-        return {**self.__dict__, "_window": None, "_caller": 0}
+        # A call belongs to its thread.
+        return {**self.__dict__, "_caller": 0}

@@ -15,7 +15,6 @@ keys.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import chain, compress
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -40,8 +39,6 @@ _FIRST_CHARACTER = itemgetter(slice(1))
 _NUMPY = (np.ndarray, np.generic)
 _INT64 = range(-(1 << 63), 1 << 63)
 EXACT = 1 << 53  # up to here every integer is a float64
-# Largest depth of nested dicts in one info, far from Python's limit of recursion.
-MAX_DEPTH = 64
 
 
 def blank_array(shape: int | tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -57,7 +54,8 @@ def stack_infos(infos: InfoList, env_ids: Sequence[int] | None, num_envs: int) -
     Numbers of Python and numpy become arrays of Gymnasium's dtypes, arrays of one
     shape and dtype a stacked array, dicts a nested layout, and all else an object
     array.  All values decide the dtype, not the first one alone as in Gymnasium: int
-    beside float is float, and numbers that do not fit go into an object array.
+    beside float is float, and numbers that do not fit go into an object array.  A dict
+    that holds itself raises a RecursionError.
 
     Parameters
     ----------
@@ -133,40 +131,6 @@ def stack_plain(infos: InfoList, env_ids: Sequence[int], num_envs: int) -> Infos
         layout[key] = _fill(values, dtype, shape, env_ids, num_envs)
         layout[f"_{key}"] = mask.copy()
     return layout
-
-
-def find_unstackable(infos: InfoList) -> dict[int, str]:
-    """Return the infos that `stack_infos` refuses: their indices and the reasons.
-
-    Values can be anything.  Keys must have a text and be comparable, and the nesting of
-    dicts must end.
-    """
-    # Most infos are plain: one look at all types.  A class need not be hashable.
-    with suppress(TypeError):
-        keys = chain.from_iterable(map(dict.keys, infos))
-        kinds = {*map(type, chain.from_iterable(map(dict.values, infos)))}
-        if {*map(type, keys)} <= {str} and not any(issubclass(k, dict) for k in kinds):
-            return {}
-    reasons = {}
-    for i, info in enumerate(infos):
-        try:
-            _check_stackable(info, MAX_DEPTH)
-        except Exception as error:  # also in the methods of a user's class
-            reasons[i] = f"{type(error).__name__}: {error}"
-    return reasons
-
-
-def _check_stackable(info: dict[Any, Any], depth: int) -> None:
-    """Use keys and classes as `stack_infos` does, through all nested dicts."""
-    if not depth:
-        message = f"dicts are nested more than {MAX_DEPTH} deep in it"
-        raise ValueError(message)
-    for key, value in dict.items(info):
-        if type(key) is not str:
-            f"_{key}", key == object()
-        hash(type(value))
-        if issubclass(type(value), dict):
-            _check_stackable(value, depth - 1)
 
 
 def stack_values(values: Any, env_ids: Sequence[int], num_envs: int) -> Any:

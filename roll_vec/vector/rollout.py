@@ -75,24 +75,15 @@ def check_out(out: Any, space: Space[Any], num_envs: int, num_steps: int) -> Non
             accepted = f"the form of a batch of {type(space).__name__}"
             raise InvalidOptionError.expected(name, accepted, batch) from None
     for name, array, like in arrays:
-        _check_array(name, array, (num_steps, *like.shape), like.dtype)
+        dtype, shape = like.dtype, (num_steps, *like.shape)
+        fits = isinstance(array, np.ndarray) and array.shape == shape
+        if not fits or array.dtype != dtype or not array.flags.carray:
+            value: Any = array
+            if isinstance(array, np.ndarray):
+                value = f"{array.dtype} of shape {array.shape}"
+            accepted = f"a writable array in C order, {dtype} of shape {shape}"
+            raise InvalidOptionError.expected(name, accepted, value)
     for (one, first, _), (other, second, _) in itertools.combinations(arrays, 2):
         if np.may_share_memory(first, second):
             message = f"{other}: shares its memory with {one}"
             raise InvalidOptionError(message)
-
-
-def _check_array(
-    name: str, array: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> None:
-    if not isinstance(array, np.ndarray):
-        accepted = f"{dtype} of shape {shape}"
-        raise InvalidOptionError.expected(name, accepted, array)
-    # numpy takes 2 us to name a dtype.
-    if array.dtype != dtype or array.shape != shape:
-        form = f"{array.dtype} of shape {array.shape}"
-        message = f"{name}: expected {dtype} of shape {shape}, got {form}"
-        raise InvalidOptionError(message)
-    if not (array.flags.c_contiguous and array.flags.writeable):
-        message = f"{name}: expected an array to write into, in C order"
-        raise InvalidOptionError(message)

@@ -91,7 +91,7 @@ class Steps:
         Raises
         ------
         EnvironmentFaultError
-            If a fault shall raise, or no environment can be reset.
+            If no environment can be reset.
         """
         raise NotImplementedError
 

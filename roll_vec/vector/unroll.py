@@ -59,8 +59,7 @@ def unroll(
     num_steps = count_steps(actions, num_steps)
     if out is not None:
         check_out(out, envs.single_observation_space, envs.num_envs, num_steps)
-    # A window shows every step.
-    if not callable(actions) and envs.render_mode != "human":
+    if not callable(actions):
         rollout = _unroll_at_once(envs._autoreset, actions, out)
         if rollout is not None:
             return rollout
@@ -84,17 +83,8 @@ def _unroll_by_steps(
     try:
         # In another function: Ctrl-C may strike where a loop jumps back, which no
         # `try` around it covers.
-        return run_steps(
-            envs.single_observation_space,
-            envs.num_envs,
-            autoreset.mode is SAME_STEP,
-            step,
-            envs._observe() if callable(actions) else None,
-            actions,
-            num_steps,
-            out,
-            reuses_batch=not envs.copy,
-        )
+        observations = envs._observe() if callable(actions) else None
+        return run_steps(envs, step, observations, actions, num_steps, out)
     except BaseException as error:
         # Of what the first step refuses `step` knows whether anything has moved.
         is_known = isinstance(error, (RollVecError, RollVecWarning))
@@ -202,48 +192,42 @@ def check_plan(
     InvalidActionError
         Names the step.
     """
-    checked, ignored = [], has_ended
+    plan, skip_mask = [], has_ended
     for t in range(len(actions)):
         if t and mode is NEXT_STEP:
-            ignored = np.ones_like(has_ended)
+            skip_mask = np.ones_like(has_ended)
         try:
-            checked.append(check(actions[t], ignored))
+            plan.append(check(actions[t], skip_mask))
         except InvalidActionError as error:
             message = f"step {t}: {error}"
             raise type(error)(message) from error
-    return checked
+    return plan
 
 
 def run_steps(
-    space: Space[Any],
-    num_envs: int,
-    is_same_step: bool,
+    envs: Any,
     step: Callable[[Any], tuple[Any, Any, Any, Any, Infos]],
     observations: Any,
     actions: Any,
     num_steps: int,
     out: Rollout | None,
-    *,
-    reuses_batch: bool = False,
 ) -> Rollout:
     """Take steps one by one, and stack their results; an error names the step.
 
     Parameters
     ----------
-    space : gymnasium.Space
-        Of the observations of one environment.
-    num_envs : int
-    is_same_step : bool
-        Whether the autoreset mode is SAME_STEP.
+    envs : RollVectorEnv or JoinedVectorEnv
     step : callable
-        `RollVectorEnv.step`.
+        Its method `step`.
     observations : batch
         The present ones, for a policy.
     actions, num_steps, out
         As of `RollVectorEnv.unroll`, checked.
-    reuses_batch : bool
-        Whether `step` returns the same array again and again.
     """
+    space, is_same_step = (
+        envs.single_observation_space,
+        envs.autoreset_mode is SAME_STEP,
+    )
     is_policy, results, finals = callable(actions), [], []
     for t in range(num_steps):
         batch = actions(observations) if is_policy else actions[t]
@@ -253,7 +237,7 @@ def run_steps(
             message = f"step {t}: {error}"
             raise type(error)(message) from error
         result = observations
-        if reuses_batch:
+        if not envs.copy:
             result = copy.deepcopy(observations)
         elif is_policy:
             # The function may write into its argument.
@@ -268,7 +252,7 @@ def run_steps(
         np.stack(rewards, out=out and out.rewards),
         np.stack(terminations, out=out and out.terminations),
         np.stack(truncations, out=out and out.truncations),
-        stack_infos_in_time(all_infos, num_envs),
+        stack_infos_in_time(all_infos, envs.num_envs),
     )
     if is_same_step:
         arrays_of_out = out and out.infos.get("final_obs")

@@ -21,9 +21,9 @@ the form of the data inside it.  `write_gif` writes it as an animated picture.
 
 from __future__ import annotations
 
-from roll_vec.watch.frames import Frame, Recording, Tick
+from roll_vec.watch.frames import Recording
 from roll_vec.watch.gif import write_gif
 from roll_vec.watch.page import write_page
 from roll_vec.watch.recorder import FrameRecorder
 
-__all__ = ["Frame", "FrameRecorder", "Recording", "Tick", "write_gif", "write_page"]
+__all__ = ["FrameRecorder", "Recording", "write_gif", "write_page"]

@@ -72,9 +72,9 @@ class FrameRecorder:
 
     def add(self, event: BatchEvent) -> None:
         """Add the event of a reset or step, in the place of its results."""
-        ended = self._account.add(event)
+        episodes = self._account.add(event)
         successes = dict(
-            zip(ended.env_index.tolist(), ended.success.tolist(), strict=True)
+            zip(episodes.env_index.tolist(), episodes.success.tolist(), strict=True)
         )
         starts, ends = (mask[self._env_ids] for mask in (event.starts, event.ends))
         both = starts & ends

@@ -20,8 +20,7 @@ from roll_vec.adapters.verl_agent import (
 )
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.errors import InvalidOptionError, ResetNeededError
-from roll_vec.evaluation import find_split
-from roll_vec.evaluation.splits import splits_of
+from roll_vec.evaluation import find_split, splits_of
 
 CLASSES = {
     "Sokoban": (GemSokobanEnv, "test-easy", {"max_steps": 5}),

@@ -21,4 +21,5 @@ def silent(id):
 def actions_of(id):
     """Return the actions with the default keywords."""
     options = OPTIONS[id]()
-    return range(options.first_action, options.last_action + 1)
+    first = options.first_action
+    return range(first, first + len(options.action_names))

@@ -13,9 +13,7 @@ import roll_vec
 
 SOURCE = """
 import enum
-from collections import namedtuple
 
-import numba
 import numpy as np
 from gymnasium.spaces import Box, Dict
 
@@ -29,10 +27,10 @@ class Code(enum.IntEnum):
     WALL = {wall}
 
 
-POINT = namedtuple("Point", "{fields}")(3, 5)
+POINT = {point}
 
 
-@numba.njit(error_model="numpy")
+@roll_vec.rule
 def quotient(x):
     return 7.0 / x
 
@@ -41,7 +39,7 @@ def quotient(x):
 def grow(x):
     y = x
     {loops}
-    return y * FACTOR + Code.GOLD - POINT.left
+    return y * FACTOR + Code.GOLD - POINT[0]
 
 
 class Game(roll_vec.ArrayEnv):
@@ -100,7 +98,7 @@ def make_game(number):
         factor=draw.choice([2, 3]),
         gold=draw.choice([1, 2]),
         wall=draw.choice([1, 2]),
-        fields=" ".join(order(["left", "right"])),
+        point=tuple(order([3, 5])),
         # So much code that it stays a function, with a symbol of its own.
         loops="\n    ".join(LOOP.format(draw.choice([31, 37])) for _ in range(16)),
         options="\n    ".join(options),

@@ -58,10 +58,9 @@ ARRAYS = [
     ([3, np.int8(7)], np.int64),
     (np.array([3, 7], ">i4"), np.int32),
     (np.array([3, 7], ">f8"), np.float64),
-    (np.array([3, 7], np.float16), np.float64),
-    (np.array([3, 7], np.uint64), np.uint64),
 ]
 NO_NUMBERS = [
+    *(np.array([3, 7], np.float16), np.array([3, 7], np.uint64)),
     *(2**63, -(2**63) - 1, np.uint64(2**63), (1, 2**63), (-1, 2**64), ((1, 2), 3)),
     *(("a", "b"), np.array([1, 2j]), np.array([1, 2], np.longdouble), [None, 1]),
 ]
@@ -101,8 +100,6 @@ def test_numbers_that_no_kernel_holds_are_errors_with_their_names():
             constants_of(value)
     with pytest.raises(InvalidOptionError, match=r"^pair: expected a tuple, a list or"):
         Reader(pair="12")
-    with pytest.raises(InvalidOptionError, match=r"^level: .*Level\.HARD.*, got 5"):
-        Reader(level=5)
 
 
 @pytest.mark.parametrize("id", ["roll_vec/Game2048-v0", "roll_vec/CliffWalking-v1"])

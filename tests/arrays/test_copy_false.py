@@ -121,17 +121,3 @@ def test_a_step_writes_into_the_same_array():
         assert env.step(np.ones(N, int))[0] is first
         # The others are arrays of the state.
         assert first.flags.writeable == (kind == "planes")
-
-
-def test_a_copy_draws_its_levels_again():
-    keywords = {**ROOMS, "num_levels": 3, "autoreset_mode": "NextStep"}
-    env = roll_vec.make_vec(SOKOBAN, N, **keywords)
-    for seed in range(3):
-        env.reset(seed=seed)
-    actions = np.ones((25, N), int)
-    for batch in actions:
-        env.step(batch)
-    twin = pickle.loads(pickle.dumps(env))
-    for batch in actions:
-        assert_same(twin.step(batch), env.step(batch))
-    assert max(twin.get_attr("num_env_steps")) <= 9

@@ -59,11 +59,6 @@ def test_keywords_of_other_ids_are_unknown(id, names):
                 make()
 
 
-def test_keywords_of_batches_of_arrays_are_unknown_elsewhere():
-    with pytest.raises(UnknownOptionError, match="argument 'num_threads'"):
-        gymnasium.make(SOKOBAN, num_threads=1)
-
-
 def test_roll_environments_refuse_early():
     with pytest.raises(gymnasium.error.Error, match="seed"):
         roll.FrozenLakeEnvConfig(map_seed=-1)
@@ -116,16 +111,6 @@ def test_the_smaller_limit_holds_in_both_forms(id, max_steps, max_episode_steps,
 def id(request):
     """An id of stacked environments."""
     return request.param
-
-
-def test_observations_are_the_callers_own(id):
-    env, twin = make(id, obs_mode="grid"), make(id, obs_mode="grid")
-    obs, _ = env.reset(seed=8)
-    twin.reset(seed=8)
-    for action in actions_of(id):
-        obs[:] = 77
-        obs = env.step(action)[0]
-        np.testing.assert_array_equal(obs, twin.step(action)[0])
 
 
 # Each with the end of its message, or a part of it.

@@ -20,13 +20,11 @@ needs_jit = pytest.mark.skipif(JIT_OFF, reason="with the JIT off nothing is comp
 
 SOURCE = """
 import enum
-from collections import namedtuple
 
 import numba
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
-import constants
 import roll_vec
 
 STEP = 1
@@ -40,8 +38,7 @@ class Code(enum.IntEnum):
     WALL = 4
 
 
-Point = namedtuple("Point", "gold wall")
-POINT = Point(5, 7)
+POINT = 5, 7
 
 
 def make_adder(number):
@@ -55,14 +52,14 @@ def make_adder(number):
 add = make_adder(2)
 
 
-@numba.njit(error_model="python")
+@roll_vec.rule
 def half(x):
     return x / 2.0
 
 
 @roll_vec.rule
 def move(env, table=DEFAULT, by=STEP):
-    env.x += by + Code.GOLD + POINT.gold + TABLE[500] + constants.SPEED
+    env.x += by + Code.GOLD + POINT[0] + TABLE[500]
     env.x = add(env.x) + int(table[900] + half(2.0) + ZERO)
 
 
@@ -100,16 +97,12 @@ CHANGES = [
     ("* 900 + (1,)", "* 900 + (2,)"),
     ("GOLD = 3", "GOLD = 2"),
     ("WALL = 4", "STONE = 4"),
-    ("enum.IntEnum", "enum.IntFlag"),
-    ('"gold wall"', '"wall gold"'),
-    ("Point(5, 7)", "Point(5, 8)"),
+    ("POINT = 5, 7", "POINT = 5, 8"),
     ("make_adder(2)", "make_adder(3)"),
     ("x + number", "x - number"),
-    ('error_model="python"', 'error_model="numpy"'),
     ("x / 2.0", "x * 2.0"),
     ("by=STEP", "by=STEP + 5"),
     ("env.x += by", "env.x -= by"),
-    ("constants.SPEED", "constants.SLOW"),
     ("    up: int = 1\n    down: int = 10", "    down: int = 10\n    up: int = 1"),
     ("up: int", "over: int"),
     ('"x": np.int64, "y": np.int64', '"y": np.int64, "x": np.int64'),
@@ -121,13 +114,9 @@ CHANGES = [
 
 
 @pytest.fixture
-def load(tmp_path, monkeypatch):
+def load(tmp_path):
     """Return a function that returns the class of a source."""
     numbers = itertools.count()
-    constants = tmp_path / "constants.py"
-    constants.write_text("SPEED = 1\nSLOW = 1\nenv = {}\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(sys.modules, "constants", raising=False)
 
     def load(source=SOURCE, name="mine"):
         # Python's cache of bytecode takes files of one time and size for equal.
@@ -142,14 +131,13 @@ def load(tmp_path, monkeypatch):
 
 
 def digest_of(cls):
-    return cls().code.digest
+    options = cls()
+    return options.code.digest, options.declaration
 
 
 def test_a_digest_covers_all_that_code_is_made_from(load):
     digests = {digest_of(load())}
     for old, new in CHANGES:
-        if JIT_OFF and "error_model" in old:
-            continue  # then it is a function of Python
         assert SOURCE.count(old) == 1
         digest = digest_of(load(SOURCE.replace(old, new)))
         assert digest not in digests, (old, new)
@@ -160,12 +148,6 @@ def test_a_digest_has_nothing_of_the_place_of_a_file(load):
     digest = digest_of(load())
     assert digest == digest_of(load(name="__main__"))
     assert digest == digest_of(load("# A comment.\n" + SOURCE + "\nOTHER = 1\n"))
-    import constants
-
-    constants.OTHER = 2
-    assert digest == digest_of(load())
-    constants.SPEED = 2
-    assert digest != digest_of(load())
 
 
 @pytest.mark.parametrize(
@@ -175,14 +157,14 @@ def test_a_digest_has_nothing_of_the_place_of_a_file(load):
         ("np.vectorize(abs)", "move: STEP is <numpy.vectorize"),
         ("object()", "move: STEP is <object"),
         ("np.arange(3)", "move: STEP is array"),
-        pytest.param("numba.vectorize(abs_)", "move: STEP is", marks=needs_jit),
-        pytest.param("abs_", "move: STEP is .* with the decorator", marks=needs_jit),
-        pytest.param("numba.njit('i8(i8)')(abs_)", "move: STEP is", marks=needs_jit),
+        ("abs_", "move: STEP is .* with the decorator"),
+        ("numba.njit(abs_)", "move: STEP is .* with the decorator"),
+        ("KeyError('x')", "move: STEP is KeyError"),
     ],
 )
 def test_what_no_digest_covers_is_refused(load, value, text):
     source = SOURCE.replace("STEP = 1", f"def abs_(x): return -x\nSTEP = {value}")
-    with pytest.raises(InvalidOptionError, match=f"Mine: {text}"):
+    with pytest.raises(InvalidOptionError, match=rf"Mine\.{text}"):
         digest_of(load(source.replace("by=STEP", "by=1").replace("by +", "STEP +")))
 
 
@@ -200,7 +182,7 @@ def test_rules_read_what_was_there_when_the_batch_was_made(load):
     module = cls.step.py_func.__globals__
     envs = roll_vec.make_vec("tests_rule_code/Mine-v0", 1)
     # A number, and a function, as cells of a notebook define them anew.
-    module["POINT"] = module["Point"](50, 7)
+    module["POINT"] = 50, 7
     assert play(cls) == [first + 45]
     module["add"] = module["make_adder"](20)
     assert play(cls) == [first + 45 + 18]
@@ -307,25 +289,3 @@ def test_a_rule_may_call_itself_and_no_rules_call_each_other(load, name):
     else:
         with pytest.raises(InvalidOptionError, match="ping is called in a circle"):
             digest_of(cls)
-
-
-def test_an_exception_is_of_the_class_that_the_rule_names(load):
-    body = ["env.y += 1", "if env.y > 20: raise Lost('text')", "return 0.0, False"]
-    source = SOURCE.replace("return 0.0, env.x > 3", "\n        ".join(body))
-    source = source.replace(
-        "        move(env)\n        env.y = env.up + env.down\n", ""
-    )
-    classes = []
-    for _ in range(2):
-        cls = load(source)
-        lost = type("Lost", (Exception,), {})
-        cls.step.py_func.__globals__["Lost"] = lost
-        roll_vec.register("tests_rule_code/Lost-v0", cls, force=True)
-        envs = roll_vec.make_vec("tests_rule_code/Lost-v0", 2)
-        envs.reset(seed=0)
-        for _ in range(20):
-            envs.step([0, 0])
-        with pytest.raises(lost, match=r"Mine.step.* in environment 0: Lost: text"):
-            envs.step([0, 0])
-        classes.append(lost)
-    assert classes[0] is not classes[1]

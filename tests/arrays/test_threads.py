@@ -116,17 +116,6 @@ def test_parts_run_beside_each_other_one_in_the_calling_thread(
     assert threading.current_thread() in seen
 
 
-def test_few_rows_stay_in_the_calling_thread_when_there_are_helpers():
-    for_row_ranges(lambda start, stop: time.sleep(0.01), 8, 4, 1)  # starts helpers
-    callers, begun = set(), threads._helpers.runs.qsize()
-    for slices in (None, SliceSizer("rows")):
-        for_row_ranges(
-            lambda start, stop: callers.add(threading.get_ident()), 3, 4, 8, slices
-        )
-    assert callers == {threading.get_ident()}
-    assert threads._helpers.runs.qsize() == begun
-
-
 @pytest.mark.parametrize("possible", [0, 1, 100])
 def test_threads_are_as_many_as_cores_or_as_can_be_started(
     monkeypatch, fresh_helpers, possible

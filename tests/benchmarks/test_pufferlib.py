@@ -6,7 +6,7 @@ import pytest
 from benchmarks.levels import write_grids
 from benchmarks.peers import pufferlib
 from benchmarks.tasks import Unavailable
-from roll_vec.envs.sokoban.level_files import load_levels
+from roll_vec.envs.sokoban import load_levels
 
 LEVEL = "##########\n#@$. *   #\n" + "#        #\n" * 7 + "##########"
 

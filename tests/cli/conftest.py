@@ -181,6 +181,14 @@ class Echo(roll_vec.BaseLanguageBasedEnv):
         return "Say the number."
 
 
+class BareEcho(Echo):  # in no pool: what it raises ends the step
+    def step(self, action):
+        try:
+            return super().step(action)
+        except OSError as error:
+            raise roll_vec.errors.RollVecError(str(error)) from error
+
+
 class Corridor(roll_vec.BaseDiscreteActionEnv):
     ACTION_LOOKUP: ClassVar = {1: "Left", 2: "Right"}
     metadata: ClassVar = {"render_modes": ["text"]}
@@ -216,6 +224,7 @@ class Guide(Hall):
 
 
 roll_vec.register("mine/Guide-v0", Guide)
+gymnasium.register("mine/BareEcho-v0", BareEcho, max_episode_steps=3)
 roll_vec.register("mine/Echo-v0", Echo, max_episode_steps=3)
 roll_vec.register("mine/Corridor-v0", Corridor)
 roll_vec.register("mine/Hall-v0", Hall)

@@ -50,8 +50,8 @@ ERRORS = [
     ("rollout roll_vec/Sokoban -o levels={1} --out a.npz", "levels"),
     (f"rollout {ECHO} --num-envs 4 --policy builtins:len", "returned int, expected a"),
     (
-        f"rollout {ECHO} --num-envs 2 --policy {RAISES} -o on_error=raise",
-        "environments [0, 1] failed",
+        f"rollout user_envs:mine/BareEcho-v0 --num-envs 2 --policy {RAISES}",
+        "out of [paper]",
     ),
     ("info roll_vec/Sokoban -o num_boxes=0", "num_boxes: expected at least 1"),
     ("envs no_such_module", "cannot import no_such_module"),
@@ -100,6 +100,10 @@ ERRORS = [
     ("eval compare a b", "'a' cannot be read"),
     # Exports.
     ("export roll_vec/FrozenLake", "required: --out"),
+    (
+        "eval run roll_vec/Pendulum --split test --policy http://h/v1 --model m",
+        "a model needs observations and actions that are texts, which roll_vec/Pendulu",
+    ),
     (
         "export roll_vec/Pendulum --policy random --out x.jsonl",
         "--format: messages needs observations and actions that are texts, which "

@@ -293,29 +293,28 @@ def test_long_observations_are_hashed_in_parts(save, differs, monkeypatch):
 def test_a_run_that_an_exception_ends_is_saved(
     run, equals, differs, user_module, policy_of, tmp_path
 ):
-    # A pool with on_error=raise.
     policy = policy_of(
         "calls = []\n"
         "def act(observations):\n"
         "    calls.append(1)\n"
         "    return ['raise' if len(calls) == 5 else 'x'] * len(observations)\n"
     )
-    flags = ("-o", "on_error=raise", "--policy", policy, "--out", "run.npz")
-    outcome = run("rollout", ECHO, *SMALL, *flags)
+    flags = ("--policy", policy, "--out", "run.npz")
+    outcome = run("rollout", "user_envs:mine/BareEcho-v0", *SMALL, *flags)
     assert outcome.code == 2
     saved, reason = outcome.err.splitlines()
     assert saved == "roll-vec: a step raised an exception; run: run.npz"
     assert "out of [paper]" in reason
-    raises = "the last step raises, as it did: EnvironmentFaultError: environments "
+    raises = "the last step raises, as it did: RollVecError: out of [paper]"
     assert raises in equals(num_steps=5)
-    for error, end in (("'no ink'", "OSError: no ink"), (None, "none")):
+    for error, end in (("'no ink'", "RollVecError: no ink"), (None, "none")):
         path = tmp_path / "user_envs.py"
         source = path.read_text().replace('"out of [paper]"', error or "1")
         path.write_text(source if error else source.replace('== "raise"', "is None"))
         del sys.modules[user_module]
         step, env_id, field, recorded, now = differs()
         assert (step, env_id, field) == ("5 of 5", "unknown", "exception")
-        assert recorded.endswith("OSError: out of [paper]")
+        assert recorded.endswith("RollVecError: out of [paper]")
         assert now.endswith(end)
 
 
@@ -387,7 +386,7 @@ FALSE = [
         "run.npz cannot be played here: roll_vec/FrozenLake-v1: got an unexpected "
         "keyword argument 'num_crates'",
     ),
-    ({"setup defaults match": "{"}, "cannot be read: it is damaged"),
+    ({"setup defaults": "{"}, "cannot be read: it is damaged"),
     ({"dtype": "|O8"}, "it is damaged (ValueError("),
     ({"is_reset": np.zeros(4, bool)}, "arrays that do not belong together"),
     ({"is_reset": np.ones(4, bool)}, "arrays that do not belong together"),
@@ -444,14 +443,15 @@ def test_junk_behind_a_true_digest_is_no_traceback(run, save):
 def test_an_old_default_is_played_where_it_has_changed(save, equals, differs):
     save(SOKOBAN, *TWO)
     with changed_run() as (entry, _):
-        defaults = entry["header"]["setup"]["defaults"]
-        assert json.loads(defaults["num_boxes"]) == 3
+        setup = entry["header"]["setup"]
+        defaults = json.loads(setup["defaults"])
+        assert defaults["num_boxes"] == 3
         # The second was removed since, and the run does not use it.
-        defaults |= {"num_boxes": "2", "num_crates": "7"}
+        setup["defaults"] = json.dumps({**defaults, "num_boxes": 2, "num_crates": 7})
     # Other rooms than those of the file: the recorded default was used.
     assert differs()[2] == DIGESTS
     with changed_run() as (entry, _):
-        entry["header"]["setup"]["defaults"].clear()
+        entry["header"]["setup"]["defaults"] = "{}"
     equals(num_steps=3)
 
 

@@ -92,17 +92,17 @@ def test_the_first_difference_is_on_the_page(watch, save):
 
 def test_a_run_that_an_exception_ended(run, watch, user_module):
     flags = ("--num-envs", 1, "--out", "run.npz", "--quiet")
-    raises = ("--policy", RAISES, "-o", "on_error=raise")
-    outcome = run("rollout", "user_envs:mine/Echo-v0", *raises, *flags)
+    raises = ("--policy", RAISES)
+    outcome = run("rollout", "user_envs:mine/BareEcho-v0", *raises, *flags)
     assert "out of [paper]" in outcome.err
     code, header = watch("run.npz")
     assert (code, header["difference"]) == (0, None)
     assert header["texts"][0].startswith("say ")
     # The same of a policy: the page is written, and the command fails.
     size = ("--num-envs", 1, "--steps", 3, "--quiet", "--out", "page.html")
-    outcome = run("watch", "user_envs:mine/Echo-v0", *raises, *size)
+    outcome = run("watch", "user_envs:mine/BareEcho-v0", *raises, *size)
     assert outcome.code == 1
-    assert "error: a step raised an exception: environments [0] failed" in outcome.err
+    assert "error: a step raised an exception: out of [paper]" in outcome.err
 
 
 def test_a_quiet_command_writes_and_opens_the_file(

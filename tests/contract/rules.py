@@ -235,7 +235,7 @@ class Tape(roll_vec.ArrayEnv):
 
     @roll_vec.rule
     def observe(env, out):
-        out.board = env.board
+        out.board[...] = env.board
         out.place[...] = env.place
         out.tape[0] = env.tape
         out.tape[1, : env.size] = env.marks

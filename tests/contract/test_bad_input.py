@@ -223,10 +223,11 @@ def test_a_bad_mask_is_refused_before_anything_moves(twins, case):
         with pytest.raises(error, match=f"^{told}"):
             env.reset(seed=9, options=options)
         assert options["reset_mask"] is mask
+    state = env.get_state()
     some = (EVERYBODY[:3], [1, 0, 1, 0], "some", np.ones((4, 1), np.bool_), 3, True)
     for mask in some:
         with pytest.raises(errors.InvalidOptionError, match="mask: expected"):
-            env.solve(mask=mask)
+            env.set_state(state, mask=mask)
     # Other options are for the environments.
     with pytest.warns(errors.RollVecWarning, match="^options of reset: 'level': "):
         results = env.reset(options={"level": 3})

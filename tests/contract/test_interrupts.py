@@ -139,11 +139,12 @@ def calls_of(env, actions, state):
         "masked set_state": lambda batch: batch.set_state(state, mask=MASK),
         "get_state": lambda batch: batch.get_state(),
         "get_attr": lambda batch: batch.get_attr("num_env_steps"),
-        "level options": lambda batch: batch.set_level_options(num_levels=3),
     }
     if isinstance(env, PoolVectorEnv):
-        calls |= {"send": send, "send and recv": send_and_receive}
-    return calls
+        return calls | {"send": send, "send and recv": send_and_receive}
+    return calls | {
+        "level options": lambda batch: batch.set_level_options(num_levels=3)
+    }
 
 
 def snapshot(env):

@@ -220,20 +220,6 @@ def test_without_copies_each_writes_its_own_array(case):
     assert_same(results, [play(env, actions)] * len(twins))
 
 
-def test_windows_are_not_pickled(monkeypatch):
-    pygame = pytest.importorskip("pygame")
-    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    env = make_batch(ARRAY_IDS[0], 2, render_mode="human")
-    env.reset(seed=0)
-    twin = COPIES["pickle"](env)
-    assert twin._window is None
-    assert env._window is not None
-    twin.close()
-    assert pygame.display.get_init()
-    env.close()
-    assert not pygame.display.get_init()
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_pickle_is_small(case):
     # State, streams and spaces, with nothing of the levels or of code.

@@ -16,7 +16,6 @@ import pytest
 from roll_vec import PoolVectorEnv, VectorState
 from roll_vec.errors import (
     ClosedError,
-    EnvironmentFaultError,
     EnvironmentFaultWarning,
     InvalidActionError,
     InvalidOptionError,
@@ -562,30 +561,6 @@ def receive_all(env):
     env.send(WITH_FAULT, range(N))
     while True:
         env.recv()
-
-
-@pytest.mark.parametrize("by_recv", [False, True])
-@EACH_FRAGILE
-def test_a_fault_that_raises_demands_a_reset_or_a_snapshot(kind, by_recv):
-    env = make_fragile(kind, on_error="raise")
-    env.reset(seed=1)
-    state, some = env.get_state(), np.arange(N) < 5
-    by_recv = by_recv and isinstance(env, PoolVectorEnv)
-    for go_on in (lambda: env.reset(), lambda: env.set_state(state)):
-        with pytest.raises(EnvironmentFaultError, match=r"\[4\].*as told") as caught:
-            receive_all(env) if by_recv else env.step(WITH_FAULT)
-        assert list(caught.value.errors) == [4]
-        for call in (
-            lambda: env.step(("a",) * N),
-            lambda: env.reset(options={"reset_mask": some}),
-            lambda: env.set_state(state, mask=some),
-            env.get_state,
-        ):
-            with pytest.raises(ResetNeededError):
-                call()
-        go_on()
-        assert not env.step(("a",) * N)[3].any()
-    env.close()
 
 
 @pytest.mark.parametrize("by_recv", [False, True])

@@ -335,7 +335,7 @@ def test_the_codes_of_a_board_are_those_that_have_looks():
         ({"infos": ("height")}, "infos: expected a tuple of different names"),
         ({"infos": ("height", "height")}, "infos: expected a tuple"),
         ({"hidden_infos": ("height")}, "hidden_infos: expected a tuple"),
-        ({"seeding": "level"}, "reset_options: needs seeding='stream'"),
+        ({"seeding": "level"}, "seeding: expected 'stream' beside reset_options"),
     ],
 )
 def test_declarations_that_do_not_fit_are_errors(more, message):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Text
 
-from roll_vec.envs.classic_control import FINITE
+from roll_vec.arrays.state_checks import FINITE
 from roll_vec.errors import (
     ClosedError,
     InvalidSeedError,
@@ -52,15 +52,8 @@ WRONG_ENTRIES = {
     COUNTDOWN: (
         {"nums": [10**30]},
         {"nums": [True, 2]},
-        {"level_options": {"foo": 1}},
-        {"level_options": {"num_numbers": 6}},
-        {"level_options": {"num_levels": "two"}},
     ),
-    WEBSHOP: (
-        {"level_options": {"foo": 1}},
-        {"level_options": {"split": "train"}},
-        {"level_options": {"limit_goals": "1"}},
-    ),
+    WEBSHOP: (),
     SOKOBAN: (
         {"elapsed_steps": np.int32(-1)},
         {"player": np.int32(-1)},
@@ -242,20 +235,14 @@ def test_a_state_that_does_not_fit_moves_nothing(id):
     if is_text(env):
         for entry in ({"episode": "1"}, {"episode": (1 << 63) - 1}, {"stream": -1}):
             states.append({**before, "stream": {**before["stream"], **entry}})
-    methods = [env.set_state, *([env.check_state] if is_text(env) else [])]
     for state in states:
-        for method in methods:
-            with pytest.raises(InvalidStateError, match="state"):
-                method(state)
+        with pytest.raises(InvalidStateError, match="state"):
+            env.set_state(state)
         assert_same(env.get_state(), before)
-    if is_text(env):
-        # A check of a state that does fit moves nothing either.
-        env.check_state(make(id).get_state())
     assert_same(play_on(env), play_on(twin))
     env.close()
-    for method in methods:
-        with pytest.raises(ClosedError):
-            method(before)
+    with pytest.raises(ClosedError):
+        env.set_state(before)
 
 
 @pytest.mark.parametrize("id", ARRAYS)
@@ -303,53 +290,6 @@ def test_changed_states_are_kept_as_in_the_golden_file_or_refused(id):
     assert_golden(Path(__file__).parent / "data" / name, "".join(lines).encode())
 
 
-# --------------------------------------------------- level options of games of text
-
-# One change after the other.
-CHANGES = {
-    COUNTDOWN: [
-        {"num_numbers": 2, "number_range": (1, 9), "target_range": (1, 20)},
-        {"num_numbers": (1, 4), "num_levels": 4, "start_level": 9},
-        {"start_level": 0, "num_levels": 0},
-    ],
-    WEBSHOP: [
-        {"num_levels": 2, "start_level": 30, "limit_goals": 5},
-        {"limit_goals": None, "num_levels": 0, "start_level": 0},
-    ],
-}
-# A list of products that depends on the level, and an answer.
-TEXTS = {COUNTDOWN: "1/3", WEBSHOP: "search[<r>]"}
-
-
-@pytest.mark.parametrize("id", CHANGES)
-def test_other_levels_begin_with_the_next_episode(id):
-    env, twin, keywords = started(id), started(id), {}
-    for number, changes in enumerate(CHANGES[id]):
-        env.set_level_options(**changes)
-        keywords |= changes
-        if not number:
-            assert_same(env.step(TEXTS[id]), twin.step(TEXTS[id]))
-        new = ENVIRONMENTS[id].load()(**{**PLAYED[id], **keywords})
-        assert env.options == new.options
-        for seed in range(20):
-            assert_same(env.reset(seed=seed), new.reset(seed=seed))
-            assert_same(env.step(TEXTS[id]), new.step(TEXTS[id]))
-
-
-@pytest.mark.parametrize("id", CHANGES)
-def test_states_have_the_level_options(id):
-    env, other, new = started(id), make(id), make(id)
-    env.set_level_options(**CHANGES[id][0])
-    other.set_state(json.loads(json.dumps(env.get_state())))
-    assert other.get_state() == env.get_state()
-    assert_same(play_on(other), play_on(env))
-    # And none of them again.
-    other.set_state(new.get_state())
-    assert other.options == new.options
-    assert other.get_state() == new.get_state()
-    assert_same(other.reset(seed=3), new.reset(seed=3))
-
-
 @pytest.mark.parametrize("id", ARRAYS)
 def test_a_state_past_the_end_is_a_state(id):
     env = make(id)
@@ -362,22 +302,17 @@ def test_a_state_past_the_end_is_a_state(id):
     assert env.num_env_steps == 120
 
 
-def test_a_state_after_resume_has_the_next_episode():
-    env, other = make(SOKOBAN), make(SOKOBAN)
+def test_a_resumed_environment_begins_that_episode():
+    env, twin = make(SOKOBAN), make(SOKOBAN)
     env.reset(seed=1)
     env.resume(7, 3)
-    other.set_state(env.get_state())
-    with pytest.raises(InvalidStateError, match="next_episode"):
-        other.set_state({**env.get_state(), "next_episode": (7, -1)})
-    # A state of before has no such episode.
-    twin = make(SOKOBAN)
-    twin.reset(seed=1)
-    twin_state = twin.get_state()
-    assert_same(other.reset(), env.reset())
-    assert env.get_state()["episodes_numbers"] == 3
-    env.resume(7, 3)
-    env.set_state(twin_state)
+    with pytest.raises(ResetNeededError):
+        env.get_state()
+    twin.reset(seed=7)
+    for _ in range(2):
+        twin.reset()
     assert_same(env.reset(), twin.reset())
+    assert_same(env.get_state(), twin.get_state())
 
 
 def test_what_comes_after_an_end_or_is_refused_takes_nothing_back():

@@ -86,7 +86,7 @@ def test_free_keywords_exist():
             *roll_vec.make_vec(id, 1).spec.kwargs,
             *("copy", "num_threads"),
             *("workers", "executor", "context"),
-            *("step_timeout", "reset_timeout", "on_error"),
+            *("step_timeout", "reset_timeout"),
         )
     }
     assert names >= FREE_KEYWORDS

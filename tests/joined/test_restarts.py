@@ -228,9 +228,9 @@ def test_an_option_that_all_shards_refuse_moves_nothing():
 
 
 def test_an_error_of_one_shard_demands_a_reset_and_is_restored():
-    sharded, local = make_pair(Sum, 4, 2, on_error="raise")
-    with pytest.raises(EnvironmentFaultError, match="action 1") as caught:
-        sharded.step([0, 0, 0, 1])
+    sharded, local = make_pair(Sum, 4, 2)
+    with pytest.raises(EnvironmentFaultError, match="state") as caught:
+        sharded.set_state(sharded.get_state().replace_row(3, {}))
     assert list(caught.value.errors) == [3]
     with pytest.raises(ResetNeededError):
         sharded.step(IDLE)

@@ -271,9 +271,6 @@ def test_frames_attributes_levels_and_solutions(name, more):
             batch.render()
     assert_same(sharded.reset(seed=3), local.reset(seed=3))
     names = ["render_mode", "np_random_seed"]
-    if name == "tasks":
-        for batch in batches:
-            batch.set_level_options(num_levels=3, start_level=7)
     if name != "boxes":
         assert_same(sharded.solve(), local.solve())
     for batch in draw(local, 3, 1):

@@ -45,18 +45,25 @@ class Batch:
         seeds : (n,) uint64
         levels : tuple of (n, ...) arrays or None
         """
-        rows, numbers = np.argsort(seeds), np.full(self.num_rows, 2**64 - 1, np.uint64)
+        # A kernel begins those without a level in the order of rows.
+        rows = np.argsort(seeds) if levels is not None else np.arange(self.num_rows)
+        numbers = np.full(self.num_rows, 2**64 - 1, np.uint64)
         is_present = np.ones(0, np.bool_)
         if levels is None:
             self.episodes = True, 0, 0, seeds, numbers
             seed_rows(rows, seeds[rows], self.rng_states)
         else:
             self.episodes = levels, is_present, seeds, numbers
+        rules = self.options.rules_of(self.max_steps)
+        self._fixed = rules, self.state, self.episodes
+        self._words = pack(self._fixed)
+        make_step = self.kernels.make_step
+        self._step, begin, _ = make_step(type_of(self._fixed), observes=True)
+        self.observations = self.options.allocate_observations(self.num_rows)
         for start, stop in self.ranges:
             before = {name: each.copy() for name, each in self.variables.items()}
             if levels is None:
-                arguments = rows, self.episodes, self.state
-                self.kernels.begin_rows(start, stop, *arguments)
+                begin(start, stop, self._words, rows, self.observations, False)
             else:
                 arguments = rows, levels, rows, seeds[rows], self.state
                 self.kernels.begin_levels(start, stop, *arguments)
@@ -64,10 +71,6 @@ class Batch:
             for name, values in self.variables.items():
                 assert (values[others] == before[name][others]).all()
         assert not self.elapsed_steps.any()
-        rules = self.options.rules_of(self.max_steps)
-        self._fixed = rules, self.state, self.episodes
-        self._words = pack(self._fixed)
-        self._step, *_ = self.kernels.make_step(type_of(self._fixed))
 
     @allow_overflow
     def step(self, actions, skip_mask):

@@ -76,15 +76,13 @@ def move_parts(env, kind, at):
     elif kind == 3:
         env.board[1, :-at] = env.board[1, at:]
     elif kind == 4:
-        part = env.board[1:4, :]
+        part = env.board[1:4]
         part[0], part[1] = part[1], part[2]
     elif kind == 5:
         env.board[...] = env.board[-99:99]
     elif kind == 6:
-        env.board[:, : at + 1] = 1
-    elif kind == 7:
         env.board[0] = env.board[0, at:]
-    elif kind == 8:
+    elif kind == 7:
         env.board[0, 0], env.board[0, 1] = env.board[0]
     else:
         env.board[0, :at] = 7, 8, 9
@@ -96,7 +94,7 @@ def move_in_row(variables, i, kind, at):
 
 
 @pytest.mark.parametrize("at", [1, 2])
-@pytest.mark.parametrize("kind", range(10))
+@pytest.mark.parametrize("kind", range(9))
 def test_parts_of_arrays_are_written_as_numpys(kind, at):
     first = np.arange(3 * 5 * 7, dtype=np.uint8).reshape(3, 5, 7)
     boards = [first.copy() for _ in range(3)]
@@ -110,13 +108,13 @@ def test_parts_of_arrays_are_written_as_numpys(kind, at):
         try:
             call()
             errors.append(None)
-        except (IndexError, ValueError) as error:
+        except ValueError as error:
             errors.append(type(error))
     if kind < 6:
         assert errors == [None] * 3
         assert all(np.array_equal(boards[0], board) for board in boards)
     else:
-        assert errors == [IndexError if kind == 6 else ValueError] * 2
+        assert errors == [ValueError] * 2
     assert np.array_equal(boards[0], first) == (kind >= 5)
     for board in boards:
         assert np.array_equal(board[[0, 2]], first[[0, 2]])

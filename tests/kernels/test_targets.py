@@ -5,12 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from roll_vec.envs.countdown import (
-    Countdown,
-    CountdownOptions,
-    evaluate,
-    solve,
-)
+from roll_vec.envs.countdown import Countdown, solve
+from roll_vec.envs.countdown.grading import evaluate
 from roll_vec.kernels.countdown import expressions
 from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.rng.pcg64 import fold_in
@@ -148,7 +144,8 @@ def task_by_the_rule(level, options):
     ],
 )
 def test_tasks_are_those_of_the_rule(keywords):
-    options, env = CountdownOptions(**keywords), Countdown(**keywords)
+    env = Countdown(**keywords)
+    options = env.options
     seeds = [0, 1, 2**32 - 1, 2**32, *range(1000, 1004 if JIT_OFF else 1020)]
     for seed in seeds:
         assert list_tasks(env, [seed]) == [task_by_the_rule(env.level_seed, options)]

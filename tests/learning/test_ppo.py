@@ -1,4 +1,4 @@
-"""docs/examples/learning.py and ppo.py, docs/torch.md, and PPO's baselines."""
+"""docs/examples/learning.py and ppo.py, docs/batches.md, and PPO's baselines."""
 
 import dataclasses
 import hashlib
@@ -138,11 +138,10 @@ def test_a_save_that_fails_leaves_the_old_file(example, tmp_path, monkeypatch):
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_the_programs_of_the_page_about_torch_run():
-    blocks = blocks_of(ROOT / "docs" / "torch.md")
-    assert len(blocks) == 5
-    for number, block in enumerate(blocks):
-        exec(compile(block, f"<block {number} of torch.md>", "exec"), {})
+def test_the_program_of_the_docs_about_tensors_runs():
+    blocks = blocks_of(ROOT / "docs" / "batches.md")
+    (block,) = (each for each in blocks if each.startswith("# with torch"))
+    exec(compile(block, "<the block of batches.md>", "exec"), {})
 
 
 # --------------------------------------------------------------------------- ppo.py

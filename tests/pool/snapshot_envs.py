@@ -160,10 +160,3 @@ def half_reward():
 
 def _halve(reward):
     return reward / 2
-
-
-class Levelled(Stateful):
-    """Its level options are no part of its states."""
-
-    def set_level_options(self, length):
-        self.length = length

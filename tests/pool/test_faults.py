@@ -14,7 +14,6 @@ import pytest
 from roll_vec.errors import (
     EnvironmentFaultError,
     EnvironmentFaultWarning,
-    ResetNeededError,
 )
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
@@ -280,35 +279,6 @@ def test_new_objects_have_the_attributes_but_one_that_they_refuse(workers):
         assert env.get_attr("motto") == ("a", "mine", "c")
 
 
-# ------------------------------------------------------------- raise mode
-
-
-@EACH_EXECUTOR
-def test_a_fault_of_a_reset_is_raised_after_the_steps_of_the_others(workers):
-    """In NEXT_STEP mode, where an autoreset and steps are parts of one call."""
-    with pool(talkers(3), on_error="raise", **workers) as env:
-        env.set_attr("fail_resets", [True, False, False])
-        with pytest.raises(EnvironmentFaultError, match="reset of 0"):
-            env.reset(seed=[0, 5, 6])
-        assert env.fault_counts.tolist() == [1, 0, 0]
-        with pytest.raises(ResetNeededError):
-            env.step(("a",) * 3)
-        env.set_attr("fail_resets", False)
-        env.set_attr("length", [1, 9, 9])
-        env.reset(seed=[0, 5, 6])
-        while not env.step(("go",) * 3)[2][0]:
-            pass
-        turns = env.get_attr("turn")
-        env.set_attr("fail_resets", [True, False, False])
-        with pytest.raises(EnvironmentFaultError, match=r"\[0\].*reset of"):
-            env.step(("last",) * 3)
-        assert env.get_attr("turn")[1:] == (turns[1] + 1, turns[2] + 1)
-        env.set_attr("fail_resets", False)
-        _, infos = env.reset()
-        assert infos["level"][1:].tolist() == [episode_seed(5, 1), episode_seed(6, 1)]
-        assert infos["_level"].all()
-
-
 # ---------------------------------------------------- warnings and tracebacks
 
 
@@ -365,9 +335,6 @@ def test_the_first_fault_warns_with_its_traceback(workers):
         env.send(("fault:four", "a"), [0, 1])
         (text,) = fault_warnings(lambda: env.recv(2))
         assert "returned 4 values, expected 5" in text
-    with pool(talkers(2), on_error="raise", **workers) as env:
-        env.reset(seed=1)
-        assert "envs.py" in raised_in(lambda: env.step(("a", "fault:raise")))
     with pool(talkers(2), **workers) as env:
         env.set_attr("fail_resets", True)
         assert "envs.py" in raised_in(lambda: env.reset(seed=1))

@@ -1,32 +1,18 @@
-"""Infos of any kind: Gymnasium's layout, or a fault of one."""
+"""Infos of any kind in Gymnasium's layout."""
 
 import numpy as np
 import pytest
 
+from roll_vec.errors import ResetNeededError
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.testing import check_vector_env
-from tests.contract.cases import MODES, assert_same
+from tests.contract.cases import assert_same
 from tests.pool.cases import (
     EACH_EXECUTOR,
-    FAULTS_ON_PURPOSE,
-    NAMED_EXECUTORS,
     pool,
-    reset_ended,
     sync,
-    values_of,
 )
-from tests.pool.envs import Talker, talkers
-from tests.thinning import one_in
-
-
-class Unequal:
-    """A key that cannot be compared."""
-
-    def __eq__(self, other):
-        raise RuntimeError
-
-    def __hash__(self):
-        return 1
+from tests.pool.envs import Talker
 
 
 class Opaque:
@@ -51,12 +37,6 @@ def endless():
     """Return a dict that holds itself."""
     info = {}
     info["self"] = info
-    return info
-
-
-def doubled(info):
-    """Return an info that holds itself once more."""
-    info["again"] = info
     return info
 
 
@@ -100,57 +80,15 @@ def test_keys_need_not_be_texts(kind, workers):
             assert_same(env.step((action,) * 3), twin.step((action,) * 3))
 
 
-# Infos that cannot be stacked, or not be sent.
-UNSTACKABLE = {
-    "itself twice": lambda: doubled(endless()),
-    "itself": endless,
-    "key": lambda: {Unequal(): 1},
-    "nested key": lambda: {"inventory": {Unequal(): 1}},
-}
-
-
-@FAULTS_ON_PURPOSE
-@one_in(3, "workers, mode, kind", NAMED_EXECUTORS, MODES, [*UNSTACKABLE])
-def test_an_info_that_cannot_be_stacked_is_a_fault_of_one(kind, mode, workers):
-    """The others go on as if nothing had happened, and nothing stays finished."""
-    with (
-        pool(odd(UNSTACKABLE[kind], False), autoreset_mode=mode, **workers) as env,
-        pool(talkers(3), autoreset_mode=mode) as twin,
-    ):
-        for one in (env, twin):
-            one.reset(seed=1)
-        for action in ("odd", "go", "odd", "odd", "go", "go"):
-            result, twin_result = env.step((action,) * 3), twin.step((action,) * 3)
-            assert values_of(result, [0, 2]) == values_of(twin_result, [0, 2])
-            reset_ended(env, result)
-            reset_ended(twin, twin_result)
-        assert env.fault_counts[1] >= 2
-        assert env.fault_counts[[0, 2]].tolist() == [0, 0]
-
-
-@FAULTS_ON_PURPOSE
-@EACH_EXECUTOR
-def test_recv_loses_nothing_beside_a_fault_of_infos(workers):
-    with pool(odd(endless, False), **workers) as env:
+def test_an_info_that_holds_itself_demands_a_reset():
+    with pool(odd(endless, False)) as env:
         env.reset(seed=1)
-        env.send(("odd",) * 3, [0, 1, 2])
-        observations, *_, truncations, infos = env.recv(3)
-        assert infos["env_id"].tolist() == [0, 1, 2]
-        assert truncations.tolist() == [False, True, False]
-        assert infos["error"][1].endswith("nested more than 64 deep in it")
-        assert observations[0] == "1: odd"
-        env.send(("go",) * 3, [0, 1, 2])
-        assert env.recv(3)[4]["_level"].tolist() == [False, True, False]
-
-
-@FAULTS_ON_PURPOSE
-@EACH_EXECUTOR
-def test_a_reset_whose_info_cannot_be_stacked(workers):
-    with pool(odd(endless), **workers) as env:
-        _, infos = env.reset(seed=1)
-        assert infos["_error"].tolist() == [False, True, False]
-        assert infos["error"][1].startswith("exception in reset: the info cannot be")
-        assert env.step(("go",) * 3)[3].tolist() == [False, True, False]
+        with pytest.raises(RecursionError):
+            env.step(("odd",) * 3)
+        with pytest.raises(ResetNeededError):
+            env.step(("go",) * 3)
+        env.reset(seed=1)
+        env.step(("go",) * 3)
 
 
 # Infos that Gymnasium's batch does not take, or not without a loss.

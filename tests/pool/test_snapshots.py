@@ -29,7 +29,6 @@ from tests.pool.cases import (
 from tests.pool.envs import Counter, Talker, drifters, talkers
 from tests.pool.snapshot_envs import (
     HalfStateful,
-    Levelled,
     Remembering,
     Stateful,
     half_reward,
@@ -156,18 +155,6 @@ def test_states_go_into_the_same_objects_unless_they_failed(workers):
         assert env.call("turn") == (None, 1)
 
 
-@pytest.mark.parametrize("workers", EXECUTORS, ids=["serial", "threads", "processes"])
-def test_level_options_that_are_in_no_state(workers):
-    """A new object gets those of the snapshot."""
-    with pool([Levelled] * 3, **workers) as env:
-        env.reset(seed=1)
-        env.set_level_options(length=50)
-        state = env.get_state()
-        env.set_level_options(length=70)
-        env.set_state(state)
-        assert env.get_attr("length") == (50, 50, 50)
-
-
 @pytest.mark.parametrize("autoreset_mode", [NEXT_STEP, SAME_STEP])
 def test_pools_that_reuse_their_batch(autoreset_mode):
     keywords = {"copy": False, "autoreset_mode": autoreset_mode}
@@ -212,7 +199,7 @@ def make(id=COUNTDOWN, num_envs=2, **keywords):
         ({}, None),
         (THREADS, None),
         (PROCESSES, None),
-        ({"workers": 1, "step_timeout": 5, "on_error": "raise", "copy": False}, None),
+        ({"workers": 1, "step_timeout": 5, "copy": False}, None),
         ({"render_mode": "text", "action_pattern": None, "score": 1.0}, None),
         ({"max_steps": 4}, "max_steps.*4"),
         ({"score": 2.0}, "score"),

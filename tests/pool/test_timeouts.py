@@ -35,7 +35,6 @@ def test_a_thread_that_hangs_is_abandoned(workers, mode):
     with twins(talkers(4), **keywords) as (env, twin):
         errors = play_with_faults(env, twin, "wait", fault_steps=(1,))
         assert errors == [f"timeout: step took longer than {LIMIT} s"]
-        assert env.abandoned_threads == 1
         assert env.faults["timeout"] == 1
         RELEASE.set()
         # The late result of the thread goes nowhere.
@@ -51,7 +50,6 @@ def test_a_reset_that_hangs_in_a_thread(monkeypatch):
         env.set_attr("fail_resets", ["hang", 0])
         _, infos = env.reset(seed=1)
         assert infos["error"][0] == f"timeout: reset took longer than {LIMIT} s"
-        assert env.abandoned_threads == 2
         assert env.faults["reset"] == 1
         RELEASE.set()
         env.set_attr("fail_resets", 0)

@@ -11,9 +11,8 @@ from contextlib import ExitStack, closing
 import numpy as np
 import pytest
 
-from roll_vec.errors import EnvironmentFaultError, ResetNeededError
+from roll_vec.errors import ResetNeededError
 from roll_vec.pool import processes
-from roll_vec.pool.observations import same_data
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import (
     DISABLED,
@@ -267,17 +266,6 @@ def test_the_others_of_a_worker_that_hangs():
         assert env.faults["timeout"] == env.faults["worker_death"] == 1
 
 
-def test_faults_of_the_others_raise_too():
-    with pool(talkers(3), on_error="raise", **ONE_PROCESS) as env:
-        env.reset(seed=1)
-        with pytest.raises(EnvironmentFaultError, match=r"\[1, 2\]"):
-            env.step(("a", "fault:kill", "c"))
-        with pytest.raises(ResetNeededError):
-            env.step(("a",) * 3)
-        levels = [episode_seed(seed, 1) for seed in (1, 2, 3)]
-        assert env.reset()[1]["level"].tolist() == levels
-
-
 def test_attributes_of_an_environment_without_an_object():
     """They are set on the next one."""
     with pool(talkers(2), **ONE_PROCESS) as env:
@@ -287,16 +275,3 @@ def test_attributes_of_an_environment_without_an_object():
         assert env.get_attr("length") == (None, None)
         env.reset()
         assert env.get_attr("length") == (9, 9)
-
-
-def arrange(number):
-    """Return an observation with a number in all kinds of places."""
-    boxed = np.empty(1, object)
-    boxed[0] = [number]
-    return {"part": (number, complex(0, number)), "boxed": boxed, "list": [number]}
-
-
-def test_numbers_of_observations_are_compared_by_their_bits():
-    assert same_data(arrange(float("nan")), arrange(float("nan")))
-    assert not same_data(arrange(float("nan")), arrange(-float("nan")))
-    assert not same_data(arrange(0.0), arrange(-0.0))

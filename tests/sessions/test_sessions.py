@@ -27,8 +27,6 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from roll_vec.sessions import Sessions
-from roll_vec.sessions.calls import Call
-from roll_vec.sessions.free_rows import FreeRows
 from tests.contract.cases import assert_same
 from tests.pool.cases import FAULTS_ON_PURPOSE, wait_until
 
@@ -135,22 +133,16 @@ def check_reset_needed(session):
         session.step(1)
 
 
-def cancel_step(session, action, when, leader=None):
-    """Cancel a coroutine's step when a condition is true: the session needs a reset.
-
-    Another session, if there is one, makes its step before and leads the batch.
-    """
+def cancel_step(session, action, when):
+    """Cancel a coroutine's step when a condition is true: the session needs a reset."""
 
     async def cancel():
-        others = [leader] if leader else []
-        leading = [asyncio.ensure_future(one.step_async(1)) for one in others]
         task = asyncio.ensure_future(session.step_async(action))
         while not when():
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.gather(*leading)
 
     asyncio.run(cancel())
     check_reset_needed(session)
@@ -462,7 +454,6 @@ def test_a_slow_step_holds_up_nobody_else(gates):
     assert not future.done()
     envs[0].may_go.set()
     assert future.result(5)[0] == 5
-    wait_until(lambda: sessions._calls._is_idle.is_set())
     # The thread ends when nothing is left to do.
     wait_until(
         lambda: "roll_vec-sessions" not in {one.name for one in threading.enumerate()}
@@ -534,14 +525,6 @@ def test_a_coroutine_that_is_cancelled_leaves_the_others_alone(gates):
     assert players[1].step(4)[4]["number"] == 1
 
 
-@in_batches
-def test_a_result_that_nobody_took_asks_for_a_reset(gates):
-    [leader, session], env = open_started(gates[0], 2), gates[1][1]
-    cancel_step(session, 3, lambda: env.num_steps, leader)
-    # A leader that is cancelled after its step has its result.
-    assert leader.step(1)[4]["number"] == 2
-
-
 @by_workers
 def test_an_environment_is_used_again_when_its_last_step_has_ended(gates):
     sessions, envs = gates
@@ -559,19 +542,25 @@ def test_an_environment_is_used_again_when_its_last_step_has_ended(gates):
 
 
 @in_batches
-def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates):
-    [session], calls = open_started(gates[0], 1), gates[0]._calls
+@pytest.mark.parametrize("way", ["coroutine", "thread"])
+def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates, way):
+    (first, second), calls = open_started(gates[0], 2), gates[0]._calls
 
     async def cancel_leader():
-        leader = Call(3, "step", 1, loop=asyncio.get_running_loop())
-        assert calls._submit(leader)
-        follower = asyncio.ensure_future(session.step_async(2))
+        leader = asyncio.ensure_future(first.step_async(1))
         await asyncio.sleep(0)
-        calls._withdraw(leader)
-        assert not leader.is_lost
-        return await asyncio.wait_for(follower, 5)
+        if way == "coroutine":
+            follower = asyncio.ensure_future(second.step_async(2))
+            leader.cancel()
+            return await asyncio.wait_for(follower, 5)
+        future = run_in_thread(second.step, 2)
+        wait_until(lambda: len(calls._waiting) == 2)
+        leader.cancel()
+        return await asyncio.wait_for(asyncio.wrap_future(future), 5)
 
     assert asyncio.run(cancel_leader())[0] == 2
+    # The call that was cancelled was not made.
+    assert first.step(4)[4]["number"] == 1
 
 
 # ---------------------------------------------------------------- open and close
@@ -647,21 +636,6 @@ def test_callers_that_wait_are_served_in_their_order():
         sessions.open(timeout=0).close()
 
 
-def test_a_row_that_comes_when_its_caller_has_gone_is_free_again():
-    class LateRows(list):
-        def append(self, row):
-            waiting.__exit__(None, None, None)
-            super().append(row)
-
-    rows = FreeRows(0)
-    waiting = rows.wait()
-    waiter = waiting.__enter__()
-    waiter.rows = LateRows()
-    rows.put(3)
-    assert len(rows) == 1
-    assert not waiter.rows
-
-
 def test_close_wakes_all_that_wait(gates):
     sessions, envs = gates
     workers = sessions.envs.spec.kwargs.get("workers")
@@ -685,24 +659,3 @@ def test_close_wakes_all_that_wait(gates):
     for call in (sessions.open, players[0].reset, lambda: players[1].step(1)):
         with pytest.raises(ClosedError):
             call()
-
-
-@in_batches
-def test_a_caller_that_is_about_to_lead_gets_the_error_of_a_close(gates, monkeypatch):
-    [session], calls = open_started(gates[0], 1), gates[0]._calls
-    lead, fail, is_locked = calls._lead, Call.fail, []
-
-    def close_and_lead(call):
-        calls.close()
-        lead(call)
-
-    def note(call, error):
-        # Otherwise it could find nobody to lead it, and no error yet.
-        is_locked.append(calls._mutex.locked())
-        fail(call, error)
-
-    monkeypatch.setattr(calls, "_lead", close_and_lead)
-    monkeypatch.setattr(Call, "fail", note)
-    with pytest.raises(ClosedError):
-        session.step(1)
-    assert is_locked == [True]

@@ -6,9 +6,8 @@ import pytest
 
 import roll_vec
 from roll_vec.evaluation import OraclePolicy
-from roll_vec.recordings import EventStream
+from roll_vec.recordings import EventStream, RunRecorder
 from roll_vec.recordings.episodes import EpisodeAccount, Episodes
-from roll_vec.registration.any_id import mode_of
 from roll_vec.trajectories.fold import TrajectoryFold
 from roll_vec.watch import FrameRecorder
 
@@ -21,7 +20,7 @@ class Readers:
 
     def __init__(self, envs):
         self.envs, self.ended, self.trajectories = envs, [], []
-        self.stream = EventStream(envs.num_envs, mode_of(envs))
+        self.stream = EventStream(envs.num_envs, envs.metadata["autoreset_mode"])
         self.account, self.fold = EpisodeAccount(envs), TrajectoryFold(envs)
         self.recorder = FrameRecorder(envs, range(envs.num_envs))
 
@@ -161,6 +160,22 @@ def test_a_loop_of_anybody_becomes_the_episodes_of_each_environment(mode):
                 observations.append(alone.step(action)[0])
             assert each.observations == observations
             observation, _ = alone.reset()
+    envs.close()
+
+
+def test_a_record_has_copies():
+    """A batch may write the results of each step into the same arrays."""
+    envs = roll_vec.make_vec(LAKE, 2, autoreset_mode="Disabled")
+    stream = EventStream(2, envs.metadata["autoreset_mode"])
+    recorder = RunRecorder(envs, LAKE)
+    recorder.add(stream.add_reset(*envs.reset(seed=0)))
+    rewards, actions, nothing = np.ones(2), np.array([3, 3]), np.zeros(2, np.bool_)
+    results = np.zeros(2, np.int64), rewards, nothing, nothing, {}
+    recorder.add(stream.add_step(actions, *results))
+    rewards[...], actions[...] = 5, 0
+    dtype, arrays = recorder.arrays()
+    assert arrays["rewards"].tolist() == [[1.0, 1.0]]
+    assert (dtype, arrays["actions"].tolist()) == ("<i8", [[3, 3]])
     envs.close()
 
 

@@ -5,8 +5,13 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.evaluation import UniformPolicy, find_split, play_episodes, play_split
-from roll_vec.evaluation.splits import Split
+from roll_vec.evaluation import (
+    Split,
+    UniformPolicy,
+    find_split,
+    play_episodes,
+    play_split,
+)
 from roll_vec.recordings.driver import play_steps
 from roll_vec.trajectories import Turn, play_seeds
 from roll_vec.trajectories.play import SeedPlan

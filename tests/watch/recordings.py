@@ -7,7 +7,8 @@ import gymnasium
 import numpy as np
 
 from roll_vec.recordings import Difference
-from roll_vec.watch import Frame, FrameRecorder, Recording, Tick
+from roll_vec.watch import FrameRecorder, Recording
+from roll_vec.watch.frames import Frame, Tick
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 

@@ -161,8 +161,8 @@ class Countdown(TextLevelEnv):
     @accepts_keywords_of(CountdownOptions)
     def __init__(self, **keywords: Any) -> None:
         super().__init__(parse_options(CountdownOptions, keywords))
-        self._use_options(self.options)
         options = self.options
+        self._settings, self._outcomes, self._instructions = _share_parts(options)
         self.action_space.examples = EXAMPLES  # type: ignore[attr-defined]
         self.render_mode = options.render_mode
         max_numbers: int = options.num_numbers[1]
@@ -353,22 +353,6 @@ class Countdown(TextLevelEnv):
             raise ResetNeededError(message)
         return self._observation
 
-    def _check_options(
-        self, options: CountdownOptions, changes: Mapping[str, Any]
-    ) -> None:
-        most = options.num_numbers[1]  # type: ignore[index]
-        if self._file is None and most > self._max_numbers:
-            raise InvalidOptionError.expected(
-                "num_numbers",
-                f"at most {self._max_numbers} numbers, as the environment was "
-                "made for (more would change the observation space)",
-                changes["num_numbers"],
-            )
-
-    def _use_options(self, options: CountdownOptions) -> None:
-        parts = _share_parts(options)
-        self.options, self._settings, self._outcomes, self._instructions = parts
-
     def _get_values(self) -> dict[str, Any]:
         return {
             "nums": list(self.nums),
@@ -400,17 +384,12 @@ Outcome = tuple[float, str, bool, bool, bool, str | None]
 @functools.lru_cache(maxsize=32)
 def _share_parts(
     options: CountdownOptions,
-) -> tuple[CountdownOptions, NDArray[np.int64], list[Outcome], str]:
+) -> tuple[NDArray[np.int64], list[Outcome], str]:
     """Return what environments of equal options share.
 
-    These are the options, settings of tasks, outcomes of answers, and the prompt.
+    These are settings of tasks, outcomes of answers, and the prompt.
     """
-    return (
-        options,
-        make_settings(options),
-        _outcomes(options),
-        write_instructions(options),
-    )
+    return make_settings(options), _outcomes(options), write_instructions(options)
 
 
 def _outcomes(options: CountdownOptions) -> list[Outcome]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from roll_vec.envs.countdown.grading import OPERATORS
 from roll_vec.envs.countdown.notation import NOTATIONS
@@ -141,15 +141,6 @@ class CountdownOptions:
     ------
     InvalidOptionError
     """
-
-    # The keywords of `Countdown.set_level_options`.
-    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
-        "num_numbers",
-        "number_range",
-        "target_range",
-        "num_levels",
-        "start_level",
-    )
 
     num_numbers: int | tuple[int, int] = option((3, 4), _check_counts)
     number_range: tuple[int, int] = option((1, 99), _check_range, 0, MAX_NUMBER)

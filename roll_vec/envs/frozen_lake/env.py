@@ -16,7 +16,7 @@ from roll_vec.arrays.grid_family import Cell
 from roll_vec.arrays.grid_observations import OBS_MODES
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rules import rule
-from roll_vec.arrays.state_checks import check_each
+from roll_vec.arrays.state_checks import FINITE, check_each
 from roll_vec.envs.frozen_lake.map_sets import LakeSet
 from roll_vec.envs.frozen_lake.maps import (
     MAPS,
@@ -29,6 +29,7 @@ from roll_vec.envs.frozen_lake.maps import (
 from roll_vec.envs.frozen_lake.solver import measure_maps, solve_positions
 from roll_vec.envs.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.envs.roll_grids import RollGridEnv
+from roll_vec.envs.walk_solver import Transitions
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.frozen_lake.moves import (
     GOAL,
@@ -57,7 +58,6 @@ from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 from roll_vec.render.tiles import FROZEN_LAKE_TILES
 
 Ids: TypeAlias = NDArray[np.int64]
-Transitions: TypeAlias = dict[int, dict[int, list[tuple[float, int, float, bool]]]]
 # The player's cell by Gymnasium's name.
 _CELL = StateAttribute(lambda env: env.position, lambda cell: {"position": cell})
 
@@ -203,10 +203,6 @@ class FrozenLake(Lake):
         A map that replaces the one of ``map_name``: rows of the letters S, F, H and G.
     map_name : str or None
         Gymnasium's map: ``4x4`` or ``8x8``.
-    is_slippery : bool
-        True: a step may lead to the left or to the right of its direction.
-    success_rate : float
-        Chance, from 0 to 1, of moving in the direction chosen on slippery ice.
     reward_schedule : (float, float, float)
         Rewards for entering the goal, a hole and ice.
     obs_mode : str
@@ -243,7 +239,6 @@ class FrozenLake(Lake):
         1 ice, 2 hole, 3 goal.
     s, position : int
         The player's cell, row * ncol + column; may be set.
-    initial_state_distrib : (H * W,) float64
 
     Infos
     -----
@@ -263,7 +258,8 @@ class FrozenLake(Lake):
     -----------
     - ``map_name=None`` is an error: ``roll_vec/RandomFrozenLake-v0`` has random maps.
     - The text of ``render_mode='ansi'`` is not Gymnasium's.
-    - Not there: ``lastaction``, and attributes of pictures such as ``window``.
+    - Not there: ``lastaction``, ``initial_state_distrib``, ``reward_range``, attributes
+      of pictures such as ``window``.
 
     Raises
     ------
@@ -304,17 +300,15 @@ class FrozenLake(Lake):
             raise InvalidOptionError(message)
         else:
             check_choice("map_name", self.map_name, MAPS)
+        name, value = "reward_schedule", self.reward_schedule
         try:
-            rewards = tuple(self.reward_schedule)
-            numbers = [float(reward) for reward in rewards]
-        except (TypeError, ValueError, OverflowError):
-            rewards, numbers = (), []
-        texts = any(isinstance(reward, str) for reward in rewards)
-        if len(numbers) != 3 or texts or not np.isfinite(numbers).all():
+            rewards = tuple(value)
+            numbers = [check_number(name, reward, *FINITE) for reward in rewards]
+        except (TypeError, InvalidOptionError):
+            numbers = []
+        if len(numbers) != 3:
             accepted = "three finite numbers for goal, hole and ice"
-            raise InvalidOptionError.expected(
-                "reward_schedule", accepted, self.reward_schedule
-            )
+            raise InvalidOptionError.expected(name, accepted, value)
         self._set(reward_schedule=rewards)
 
     @property
@@ -366,8 +360,7 @@ class FrozenLake(Lake):
     @cached_property
     def grid_shape(self) -> tuple[int, int]:
         """Height and width of a grid."""
-        height, width = self.map.shape
-        return height, width
+        return self.map.shape
 
     @cached_property
     def board(self) -> NDArray[np.uint8]:
@@ -394,9 +387,7 @@ class FrozenLake(Lake):
             cell += 1
         env.position = cell if cell < len(env.start_chances) else 0
 
-    @rule
-    def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
-        return walk(env, action, rng)  # type: ignore[no-any-return]
+    step = walk
 
     @rule
     def step_of_text(env: Any, action: int, rng: Any) -> tuple[float, bool]:
@@ -423,16 +414,6 @@ class FrozenLake(Lake):
     def attributes(self) -> dict[str, Any]:
         """The player's cell, and the map in place of the keyword of that name."""
         return {"s": _CELL, "desc": self.map.copy()}
-
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """The lowest and the highest reward."""
-        return min(self.reward_schedule), max(self.reward_schedule)
-
-    @property
-    def initial_state_distrib(self) -> NDArray[np.float64]:
-        """(H * W,) float64: the probability of each start cell."""
-        return start_distribution(self.map)
 
     @cached_property
     def P(self) -> Transitions:
@@ -496,10 +477,6 @@ class RandomFrozenLake(RollGridEnv, Lake):
         Rows and columns of the map, 2 to 1024.
     p : float
         Chance, from 0 to 1, that a cell is ice and not a hole.
-    is_slippery : bool
-        True: a step may lead to the left or to the right of its direction.
-    success_rate : float
-        Chance, from 0 to 1, of moving in the direction chosen on slippery ice.
     levels : array, list, or None
         Maps of yours to play: an array of codes or letters, or a list of maps, each a
         list of rows.  They become a `LakeSet`.  ``size`` becomes their number of rows,

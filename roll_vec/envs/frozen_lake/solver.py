@@ -16,13 +16,7 @@ from roll_vec.errors import InvalidOptionError, SolverLimitError
 from roll_vec.kernels.frozen_lake import moves, solver
 from roll_vec.options import check_choice
 
-__all__ = [
-    "MAX_LINKS",
-    "LakeSolution",
-    "LakeSolver",
-    "measure_maps",
-    "solve_positions",
-]
+__all__ = ["measure_maps", "solve_positions"]
 
 OBJECTIVES = ("moves",)
 

@@ -22,15 +22,7 @@ from roll_vec.kernels.sokoban.deadlocks import mark_deadlocks as mark_rows
 from roll_vec.options import check_choice, check_int
 from roll_vec.vector.attributes import OBJECTIVES
 
-__all__ = [
-    "GAVE_UP",
-    "MAX_STATES",
-    "NO_SOLUTION",
-    "RoomSolution",
-    "measure_rooms",
-    "solve_positions",
-    "solve_rooms",
-]
+__all__ = ["measure_rooms", "solve_positions", "solve_rooms"]
 
 STATUSES = ("solved", "unsolvable", "gave up")
 # The length that `measure_rooms` returns for a room without a solution.

@@ -16,16 +16,6 @@ also an order to read them in:
 from roll_vec.envs.webshop.catalogue import Catalogue
 from roll_vec.envs.webshop.env import WebShop
 from roll_vec.envs.webshop.goals import Goal
-from roll_vec.envs.webshop.options import WebShopOptions
-from roll_vec.envs.webshop.products import Product, Purchase
-from roll_vec.envs.webshop.reward import RewardTerms
+from roll_vec.envs.webshop.products import Product
 
-__all__ = [
-    "Catalogue",
-    "Goal",
-    "Product",
-    "Purchase",
-    "RewardTerms",
-    "WebShop",
-    "WebShopOptions",
-]
+__all__ = ["Catalogue", "Goal", "Product", "WebShop"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from roll_vec.envs.webshop.catalogue import Catalogue, load_catalogue
-from roll_vec.envs.webshop.goals import Goal, GoalSelection
+from roll_vec.envs.webshop.goals import Goal
 from roll_vec.envs.webshop.options import DATA_FILES, RENDER_MODES, WebShopOptions
 from roll_vec.envs.webshop.pages import (
     Page,
@@ -138,7 +138,9 @@ class WebShop(TextLevelEnv):
         super().__init__(parse_options(WebShopOptions, keywords))
         self.render_mode = self.options.render_mode
         self.catalogue: Catalogue = load_catalogue(self.options)
-        self._goals = self._select_goals(self.options)
+        self._goals = self.catalogue.goals.select(
+            self.options.filter_goals, self.options.limit_goals, self.options.split
+        )
         self.observation_space = UnicodeText(max_observation_length(self.catalogue))
         first = self.catalogue.products[0]
         self.action_space.examples = (  # type: ignore[attr-defined]
@@ -148,16 +150,10 @@ class WebShop(TextLevelEnv):
         )
         self.state: State | None = None
         self.num_env_steps = 0
-        # Of the current episode: `set_level_options` changes those of the next ones.
+        # Of the current episode.
         self._level = 0
         self._clickables: tuple[str, ...] = ()
         self._instruction: str | None = None
-
-    def _select_goals(self, options: WebShopOptions) -> GoalSelection:
-        """Return the goals that are played; all environments share the selection."""
-        return self.catalogue.goals.select(
-            options.filter_goals, options.limit_goals, options.split
-        )
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -403,17 +399,6 @@ class WebShop(TextLevelEnv):
             assert after is not None, "the oracle's actions are valid"
             state, clickables = after, self._page(after).clickables
         return actions or None
-
-    def _check_options(
-        self,
-        options: WebShopOptions,
-        changes: Mapping[str, Any],
-    ) -> None:
-        self._select_goals(options)
-
-    def _use_options(self, options: WebShopOptions) -> None:
-        self.options = options
-        self._goals = self._select_goals(options)
 
     def _get_values(self) -> dict[str, Any]:
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Hashable
-from typing import Any, ClassVar
+from typing import Any
 
 from roll_vec.envs.webshop.goals import SPLITS, GoalFilter
 from roll_vec.envs.webshop.storage import is_stored
@@ -162,14 +162,6 @@ human_goals, catalog_seed
     ------
     InvalidOptionError
     """
-
-    # The keywords of `WebShop.set_level_options`.
-    LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = (
-        "limit_goals",
-        "split",
-        "num_levels",
-        "start_level",
-    )
 
     filter_goals: GoalFilter | None = option(None, _check_filter)
     limit_goals: int | None = option(None, check_optional, check_int, 1)

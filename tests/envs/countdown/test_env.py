@@ -4,7 +4,8 @@ import pickle
 
 import pytest
 
-from roll_vec.envs.countdown import Countdown, CountdownOptions
+from roll_vec.envs.countdown import Countdown
+from roll_vec.envs.countdown.options import CountdownOptions
 from tests.oracles import countdown as oracle
 
 # -------------------------------------------------------------- solutions and infos

@@ -12,8 +12,8 @@ import random
 import numpy as np
 import pytest
 
-from roll_vec.envs.countdown import Countdown, count_operations
-from roll_vec.envs.countdown.solver import UNSOLVABLE
+from roll_vec.envs.countdown import Countdown
+from roll_vec.envs.countdown.solver import UNSOLVABLE, count_operations
 from roll_vec.envs.countdown.task_files import load_tasks
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from tests.envs.countdown.tasks import list_tasks, write_jsonl

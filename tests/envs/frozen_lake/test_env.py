@@ -64,10 +64,8 @@ def test_attributes_are_gymnasiums(options):
     ]
     np.testing.assert_array_equal(ours.desc, theirs.desc)
     assert ours.desc.dtype == theirs.desc.dtype
-    for name in ("nrow", "ncol", "reward_range", "observation_space", "action_space"):
+    for name in ("nrow", "ncol", "observation_space", "action_space"):
         assert getattr(ours, name) == getattr(theirs, name)
-    distribution = theirs.initial_state_distrib
-    np.testing.assert_array_equal(ours.initial_state_distrib, distribution)
 
 
 @pytest.mark.parametrize("desc", [[b"SF", b"FG"], np.array([b"SF", b"FG"])])

@@ -4,9 +4,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.envs.frozen_lake import LakeSolution
 from roll_vec.envs.frozen_lake import solver as lake_solver
-from roll_vec.envs.frozen_lake.solver import MAX_LINKS
+from roll_vec.envs.frozen_lake.solver import MAX_LINKS, LakeSolution
 from roll_vec.errors import SolverLimitError
 from roll_vec.evaluation import draw_levels
 from roll_vec.seeding import band_seed

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roll_vec.envs.webshop import Catalogue, Purchase, reward
+from roll_vec.envs.webshop import Catalogue, reward
 from roll_vec.envs.webshop.pages import page_of
+from roll_vec.envs.webshop.products import Purchase
 from roll_vec.envs.webshop.reward import compute_reward, find_color, fuzzy_match
 from roll_vec.envs.webshop.solver import best_options
 from roll_vec.envs.webshop.state import (
