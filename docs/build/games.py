@@ -55,15 +55,20 @@ def rules(id: str) -> str:
     return f"`{id}`\n\n" + one.docstring.replace("``", "`")
 
 
-def tables(ids: str) -> str:
-    """Return a table of each kind for some ids, without the rows of several pages."""
+def tables(words: str) -> str:
+    """Return tables of some ids, without the rows of several pages.
+
+    The words are ids, and names of sections if not all of them are wanted.
+    """
     parts = []
-    for name in SECTIONS:
-        rows = _merge({id: _rows_of_page(id, name) for id in ids.split()})
+    names = [word for word in words.split() if word in SECTIONS] or SECTIONS
+    ids = [word for word in words.split() if word not in SECTIONS]
+    for name in names:
+        rows = _merge({id: _rows_of_page(id, name) for id in ids})
         if rows:
             heads = ("id", *HEADS[name])
             # A page of one id does not repeat it.
-            first = " " not in ids
+            first = len(ids) == 1
             cells = table(heads[first:], [row[first:] for row in rows])
             parts.append(f"### {name.capitalize()}\n\n{cells}")
     return "\n\n".join(parts)
