@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 import roll_vec
-from roll_vec import cli
 from roll_vec.cli import main, make_parser
 from roll_vec.registration import ENVIRONMENTS
-from tests.cli.small_envs import LINE, Line
+from tests.cli.small_envs import LINE
 from tests.envs.sokoban.user_levels import COLLECTION
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -44,20 +43,6 @@ def test_no_command_shows_the_help(run, works):
         assert "\ncommands:\n" in outcome.out
 
 
-def test_ctrl_c_while_the_commands_are_imported_is_one_line(run, monkeypatch):
-    class Interrupt(importlib.abc.MetaPathFinder):
-        def find_spec(self, name, path, target=None):
-            if name == "roll_vec.cli.levels":
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli, "make_parser", make_parser)
-    monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
-    monkeypatch.delitem(sys.modules, "roll_vec.cli.levels", raising=False)
-    monkeypatch.delattr("roll_vec.cli.levels", raising=False)
-    outcome = run("envs")
-    assert (outcome.code, outcome.err) == (130, "roll-vec: interrupted\n")
-
-
 def test_version_is_that_of_the_package(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["x", "--version"])
     with pytest.raises(SystemExit) as end:
@@ -75,20 +60,6 @@ def test_envs_lists_every_id_with_its_limit(run):
         assert f" {environment.max_episode_steps or '-'}  " in lines[environment.id]
         assert environment.summary in lines[environment.id]
     assert "roll-vec info ID" in outcome.out
-
-
-@pytest.mark.parametrize(
-    ("command", "columns"), [("envs", 50), ("eval list", 80), ("eval list", 120)]
-)
-def test_a_list_fits_into_a_terminal(run, command, columns, monkeypatch):
-    command = command.split()
-    words = run(*command).out.split()
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", str(columns))
-    outcome = run(*command)
-    # The last line is a note.
-    assert max(map(len, outcome.out.splitlines()[:-1])) <= columns
-    assert sorted(outcome.out.split()) == sorted(words)
 
 
 def test_id_without_a_version_is_the_newest(run, user_module, tmp_path, monkeypatch):
@@ -223,13 +194,3 @@ def test_warnings_of_the_package_are_lines_of_the_program(run, policy_of, monkey
     assert full == "roll-vec: warning: the disk is full"
     assert mean == "x.py:3: RuntimeWarning: mean of an empty slice"
     assert zero.startswith("roll-vec: warning: the action 0 is")
-
-
-def test_error_of_the_system_elsewhere_keeps_its_traceback(run, register):
-    class Bomb(Line):
-        def step(self, action):
-            raise OSError(28, "no room for this")
-
-    register("Bomb-v0", entry_point=Bomb)
-    with pytest.raises(OSError, match="no room for this"):
-        run("rollout", "Bomb-v0", "--num-envs=1", "--steps=1")

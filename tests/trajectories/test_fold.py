@@ -189,6 +189,20 @@ def test_the_oracle_is_a_policy():
     assert readers.ended[-1].success.tolist() == [1, 1]
     assert readers.ended[-1].lengths.tolist() == [6, 6]
     envs.close()
+    # A plan may begin in the middle of an episode.
+    keywords = {"action_start": 1, "autoreset_mode": "Disabled"}
+    rooms = roll_vec.make_vec("roll_vec/Sokoban-v0", 3, **keywords)
+    readers = Readers(rooms)
+    readers.reset(seed=0)
+    for _ in range(2):
+        event = readers.step(np.zeros(3, np.int64))
+    plans = rooms.engine.solve(np.arange(3), "moves")
+    oracle = OraclePolicy(rooms)
+    for step in range(min(map(len, plans))):
+        actions = oracle(event.observations)
+        assert actions.tolist() == [plan[step] for plan in plans]
+        event = readers.step(actions)
+    rooms.close()
     cart = gymnasium.make_vec("CartPole-v1", 1)
     with pytest.raises(roll_vec.errors.InvalidOptionError, match="no oracle of CartPo"):
         OraclePolicy(cart)
