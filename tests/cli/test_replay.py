@@ -272,6 +272,12 @@ def test_every_byte_of_an_observation_counts(dtype, shape):
         other[1:2].reshape(-1).view(np.uint8)[place] ^= 1
         differs = digest_rows(space, 3, other, {}) != before
         assert differs.tolist() == [False, True, False]
+    # The third of three long rows is beyond the part that is hashed at once.
+    rows = np.zeros((3, 1_000_001), np.uint8)
+    before = digest_rows(space, 3, rows, {})
+    rows[2, -1] = 1
+    differs = digest_rows(space, 3, rows, {}) != before
+    assert differs.tolist() == [False, False, True]
 
 
 def test_a_run_that_an_exception_ends_is_saved(
