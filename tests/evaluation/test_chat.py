@@ -308,7 +308,7 @@ BAD_ENDPOINTS = [
     *({"url": f"http://host:{port}/v1"} for port in ("x", "0")),
     *(
         {"url": f"http://{end}"}
-        for end in ("a:hunter2@h", "h?key=hunter2", "h#hunter2@")
+        for end in ("a:hunter2@h", "h?hunter2", "h#hunter2", "[a:hunter2@")
     ),
     *({"model": ""}, {"temperature": -1}, {"temperature": float("nan")}),
     *({"max_tokens": 0}, {"timeout": 0}, {"retries": -1}),
