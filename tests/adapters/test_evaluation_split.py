@@ -78,10 +78,8 @@ def test_the_counter_lives_as_long_as_its_environments():
     [
         (GemSokobanEnv, {}, "evaluation_split: expected one of 'test', 'test-1-box'"),
         (GemSokobanEnv, {"num_boxes": 1}, "num_boxes: expected 3, as in the split"),
-        (GemSokobanEnv, {"num_levels": 4}, "num_levels: expected 0, as in the split"),
         (GemFrozenLakeEnv, {"size": 8}, "size: expected 4, as in the split 'test'"),
         (GemWebShopEnv, {"limit_goals": 9}, "limit_goals: expected None, as in the"),
-        (GemWebShopEnv, {"split": "eval"}, "split: expected 'test', as in the split"),
         (GemWebShopEnv, {"num_products": 9}, "products, the file of a shop"),
     ],
 )

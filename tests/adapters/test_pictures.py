@@ -114,7 +114,7 @@ def test_lakes_are_gymnasiums(keywords):
     texts = GemFrozenLakeEnv(**keywords)
     pixels = GemFrozenLakeEnv(**keywords, render_mode="rgb_array")
     seen = set()
-    for seed in range(4):
+    for seed in range(3):
         direction = None
         both = zip(frames(texts, seed), frames(pixels, seed), strict=True)
         for (answer, text), (_, picture) in both:
