@@ -118,6 +118,15 @@ def read_lines(path):
     return [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
 
 
+def test_an_interrupted_export_leaves_nothing(run, policy_of):
+    policy = policy_of(BY_TURN.replace("return ", "return -1 + "))
+    rows = ("--num-rows", 9, "--policy", policy, "--out", "rows.parquet")
+    outcome = run("export", ONE_LAKE, *rows, "--format", "parquet")
+    assert outcome.code == 130
+    assert re.search(r"interrupted after \d of 9 rows; nothing is writ", outcome.err)
+    assert not [*Path().glob("*rows*")]
+
+
 def test_a_language_model_is_exported_and_failures_are_left_out(run):
     pytest.importorskip("openai")
     broken = []
