@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
 
-from roll_vec.recordings.digests import digest_rows
 from tests.cli.conftest import changed_run
 from tests.conftest import JIT_OFF
 from tests.pool.cases import FAULTS_ON_PURPOSE
@@ -260,24 +259,6 @@ def test_the_first_difference_is_named(save, differs, mode, before, now, report)
     save("Script-v0", *SMALL, "--autoreset", mode)
     Script.changes = now
     assert differs()[: len(report)] == report
-
-
-@pytest.mark.parametrize(("dtype", "shape"), [("u1", (7,)), ("f8", ())])
-def test_every_byte_of_an_observation_counts(dtype, shape):
-    space = Box(0, 127, shape, dtype)
-    rows = np.random.default_rng(1).integers(1, 100, (3, *shape)).astype(dtype)
-    before = digest_rows(space, 3, rows, {})
-    for place in range(rows[0].nbytes):
-        other = rows.copy()
-        other[1:2].reshape(-1).view(np.uint8)[place] ^= 1
-        differs = digest_rows(space, 3, other, {}) != before
-        assert differs.tolist() == [False, True, False]
-    # The third of three long rows is beyond the part that is hashed at once.
-    rows = np.zeros((3, 1_000_001), np.uint8)
-    before = digest_rows(space, 3, rows, {})
-    rows[2, -1] = 1
-    differs = digest_rows(space, 3, rows, {}) != before
-    assert differs.tolist() == [False, False, True]
 
 
 def test_a_run_that_an_exception_ends_is_saved(

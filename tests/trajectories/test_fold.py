@@ -7,6 +7,7 @@ import pytest
 import roll_vec
 from roll_vec.evaluation import OraclePolicy
 from roll_vec.recordings import EventStream, RunRecorder
+from roll_vec.recordings.digests import digest_rows
 from roll_vec.recordings.episodes import EpisodeAccount, Episodes
 from roll_vec.trajectories.fold import TrajectoryFold
 from roll_vec.watch import FrameRecorder
@@ -177,6 +178,24 @@ def test_a_record_has_copies():
     assert arrays["rewards"].tolist() == [[1.0, 1.0]]
     assert (dtype, arrays["actions"].tolist()) == ("<i8", [[3, 3]])
     envs.close()
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [("u1", (7,)), ("f8", ())])
+def test_every_byte_of_an_observation_counts(dtype, shape):
+    space = gymnasium.spaces.Box(0, 127, shape, dtype)
+    rows = np.random.default_rng(1).integers(1, 100, (3, *shape)).astype(dtype)
+    before = digest_rows(space, 3, rows, {})
+    for place in range(rows[0].nbytes):
+        other = rows.copy()
+        other[1:2].reshape(-1).view(np.uint8)[place] ^= 1
+        differs = digest_rows(space, 3, other, {}) != before
+        assert differs.tolist() == [False, True, False]
+    # The third of three long rows is beyond the part that is hashed at once.
+    rows = np.zeros((3, 1_000_001), np.uint8)
+    before = digest_rows(space, 3, rows, {})
+    rows[2, -1] = 1
+    differs = digest_rows(space, 3, rows, {}) != before
+    assert differs.tolist() == [False, False, True]
 
 
 def test_the_oracle_is_a_policy():
