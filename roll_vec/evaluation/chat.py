@@ -136,14 +136,17 @@ def _check_url(url: Any) -> None:
         f"http(s)://HOST[:PORT]/PATH, with the key in {API_KEY} if there is one; a "
         "user name, a password, ? and # are refused, because they can be secrets"
     )
+    text = url if isinstance(url, str) else ""
     with suppress(ValueError):
-        parts = urlsplit(url if isinstance(url, str) else "")
-        is_secret = "@" in parts.netloc or parts.query or parts.fragment
-        if is_secret:
-            message = f"url: expected {accepted}"
-            raise InvalidOptionError(message)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+        parts = urlsplit(text)
+        has_secret = "@" in parts.netloc or parts.query or parts.fragment
+        is_web = parts.scheme in ("http", "https") and parts.hostname
+        if is_web and parts.port != 0 and not has_secret:
             return
+    if any(mark in text for mark in "@?#"):
+        # An error is shown and logged: it does not repeat a secret.
+        message = f"url: expected {accepted}"
+        raise InvalidOptionError(message)
     raise InvalidOptionError.expected("url", accepted, url)
 
 

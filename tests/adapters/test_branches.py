@@ -1,6 +1,5 @@
 """Branches of episodes of ROLL's environments: get_state, set_state, fork."""
 
-import gc
 import pickle
 import random
 
@@ -114,14 +113,3 @@ def test_states_that_do_not_fit_change_nothing():
     after = env.get_state()
     assert after.pop("row") == before.pop("row")
     assert_same(after, before)
-
-
-def test_forks_share_the_batch_and_give_their_rows_back():
-    env = GemSokobanEnv(**ROOM, num_levels=5)
-    env.reset(seed=1)
-    batches = env._batch.batches
-    for _ in range(5):
-        forks = env.fork(7)
-        assert [one.num_envs for one in batches] == [1, 7]
-        del forks
-        gc.collect()

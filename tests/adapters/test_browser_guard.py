@@ -43,23 +43,15 @@ def is_answered(host, origin, kind="http", server="127.0.0.1", allowed_hosts=(SP
     ("host", "origin", "expected"),
     [
         # Programs.
-        *(
-            (LOCAL, None, True),
-            ("localhost:8000", None, True),
-            ("[::1]:8000", None, True),
-        ),
+        *((LOCAL, None, True), ("[::1]:8000", None, True)),
         # Pages of the server.
-        *((LOCAL, f"http://{LOCAL}", True), ("localhost", "https://localhost", True)),
-        *((SPACE, f"https://{SPACE}", True), (LOCAL, f"https://{SPACE.upper()}", True)),
+        *((LOCAL, f"http://{LOCAL}", True), (LOCAL, f"https://{SPACE.upper()}", True)),
         # Pages of others, also of this machine, of a file, and of a name that is bent.
         *((LOCAL, "http://evil.example", False), (LOCAL, "null", False)),
-        *(
-            (LOCAL, "http://127.0.0.1:9", False),
-            (LOCAL, "http://localhost:8000", False),
-        ),
-        *((LOCAL, f"http://{SPACE}.evil.example", False), (LOCAL, "http://[", False)),
+        *((LOCAL, "http://127.0.0.1:9", False), (LOCAL, "http://[", False)),
+        (LOCAL, f"http://{SPACE}.evil.example", False),
         ("evil.example:8000", "http://evil.example:8000", False),
-        *(("evil.example", None, False), ("", None, False), (None, None, False)),
+        *(("evil.example", None, False), (None, None, False)),
     ],
 )
 def test_requests(host, origin, expected, kind):

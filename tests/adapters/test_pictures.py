@@ -84,8 +84,8 @@ def test_without_gym_sokoban_texts_work(monkeypatch):
 
 OBLONG = ["FFSFF", "FHFHF", "FFGFF"]
 WIDE = ["S" + "F" * 8, *["FFHFFHFFF"] * 9, "F" * 8 + "G"]
-LAKES = [{"size": 4}, {"size": 9, "is_slippery": False}]
-LAKES += [{"levels": [OBLONG]}, {"levels": [WIDE], "is_slippery": False}]
+LAKES = [{"levels": [OBLONG]}, {"levels": [WIDE], "is_slippery": False}]
+LAKES.append({"size": 4})
 
 
 def draw_lake(desc, cell, direction):
@@ -108,13 +108,13 @@ def read_lake(text, start):
     return letters, cell
 
 
-@pytest.mark.parametrize("keywords", LAKES, ids=str)
+@pytest.mark.parametrize("keywords", LAKES, ids=["oblong", "wide", "small"])
 def test_lakes_are_gymnasiums(keywords):
     pytest.importorskip("pygame", reason=NEEDS_PYGAME)
     texts = GemFrozenLakeEnv(**keywords)
     pixels = GemFrozenLakeEnv(**keywords, render_mode="rgb_array")
     seen = set()
-    for seed in range(6):
+    for seed in range(3):
         direction = None
         both = zip(frames(texts, seed), frames(pixels, seed), strict=True)
         for (answer, text), (_, picture) in both:

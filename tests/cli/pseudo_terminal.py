@@ -1,32 +1,20 @@
-"""Commands on a pseudo-terminal: in this process, or in a child that Ctrl-C reaches."""
+"""Commands of this process on a pseudo-terminal."""
 
-import contextlib
 import io
 import os
 import select
-import subprocess
 import sys
 import threading
 
 import pytest
 
 from roll_vec.cli import main
-from tests.conftest import ROOT
 
 pty = pytest.importorskip("pty")
 termios = pytest.importorskip("termios")
 
 # A child that writes nothing fails a test instead of stopping the run.
 HANG_SECONDS = 60
-# The terminal leads a session of its own: Ctrl-C there reaches only the child.  The
-# handler is set because a shell lets background jobs ignore Ctrl-C.
-CHILD = """
-import fcntl, signal, sys, termios
-signal.signal(signal.SIGINT, signal.default_int_handler)
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-from roll_vec.cli import main
-sys.exit(main())
-"""
 
 
 class PseudoTerminal:
@@ -53,53 +41,6 @@ class PseudoTerminal:
     def is_restored(self):
         """Whether the settings are those of before."""
         return termios.tcgetattr(self.slave) == self.settings
-
-
-class Terminal(PseudoTerminal):
-    """A child process on a terminal of its own: a command and its arguments."""
-
-    # What was read beyond the text of the last wait.
-    _unread = b""
-
-    def __init__(self, *arguments):
-        super().__init__()
-        streams = dict.fromkeys(["stdin", "stdout", "stderr"], self.slave)
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", CHILD, *map(str, arguments)],
-            **streams,
-            env={**os.environ, "TERM": "xterm", "NO_COLOR": "", "COLUMNS": "120"},
-            cwd=ROOT,
-            start_new_session=True,
-        )
-
-    def wait_for(self, text):
-        """Read up to a text, the first one behind that of the last wait."""
-        data, end = self._unread, text.encode()
-        while end not in data:
-            ready, _, _ = select.select([self._master], [], [], HANG_SECONDS)
-            assert ready, data
-            data += os.read(self._master, 4096)
-        before, _, self._unread = data.partition(end)
-        self.output = before.decode() + text
-
-    def interrupt(self):
-        """Press Ctrl-C, and return the child's exit code.
-
-        One that comes between Python's prompt and its wait for keys shows only at the
-        end of the line.  A second Ctrl-C would kill a child that is just ending.
-        """
-        self.press("\x03")
-        for _ in range(HANG_SECONDS):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return self.process.wait(timeout=1)
-            self.press("\r")
-        raise TimeoutError
-
-    def close(self):
-        """Kill the child if it is still running, and close the terminal."""
-        self.process.kill()
-        self.process.wait()
-        super().close()
 
 
 class Screen(PseudoTerminal):

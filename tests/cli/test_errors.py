@@ -29,22 +29,15 @@ ERRORS = [
     ("rollout roll_vec/Sokoban --step-s=3", "--step-s=3; did you mean --steps, or"),
     # The beginning of a name is none.
     ("rollout roll_vec/Sokoban --num 3", "--num 3; did you mean --num-envs, or the en"),
-    ("export roll_vec/Sokoban --out x --num 3", "mean --num-rows, or --num-envs, or"),
-    ("eval compare a b --c", "--c; did you mean --common? (see"),
     ("rollout roll_vec/Sokobn-v0", "did you mean roll_vec/Sokoban-v0?"),
     ("play Sokoban", "no environment Sokoban; did you mean roll_vec/Sokoban-v0?"),
-    ("rollout CarRacing-v9", "did you mean CarRacing-v3?"),
     # Values that are out of range, or no values.
-    ("rollout", "required: ID"),
     ("rollout roll_vec/Sokoban --steps many", "--steps: expected an integer from 1 up"),
-    ("rollout roll_vec/Sokoban --boards 1025", "from 1 to 1,024, got '1025'"),
     ("rollout roll_vec/Sokoban --autoreset no", "same_step or disabled, got 'no'"),
     ("rollout roll_vec/Sokoban -o num_boxes", "key=value, for example num_boxes=4"),
     ("rollout roll_vec/Sokoban -o num_envs=3", "num_envs cannot be an option: use --n"),
     ("rollout roll_vec/Sokoban -o boxes=3", "keyword argument 'boxes'; those that"),
     ("rollout CartPole-v1 --threads 2", "--threads: CartPole-v1"),
-    ("rollout roll_vec/Countdown --threads 2", "--threads: roll_vec/Countdown-v0 is a"),
-    ("rollout roll_vec/Sokoban --out no/a.png", "there is no directory 'no'"),
     ("rollout roll_vec/Sokoban --out a.txt", "--out: expected a file name that ends i"),
     ("rollout roll_vec/Sokoban --out a.npz --out b.npz", "one file of a kind, got a.n"),
     ("rollout roll_vec/Sokoban -o levels={1} --out a.npz", "levels"),
@@ -53,15 +46,12 @@ ERRORS = [
         f"rollout user_envs:mine/BareEcho-v0 --num-envs 2 --policy {RAISES}",
         "out of [paper]",
     ),
-    ("info roll_vec/Sokoban -o num_boxes=0", "num_boxes: expected at least 1"),
     ("envs no_such_module", "cannot import no_such_module"),
     # Policies.
     (f"{CARTS} --policy best", "expected random, oracle or module:attribute, got 'be"),
     (f"{CARTS} --policy https://h/v1", "roll-vec export accept endpoints, got 'http"),
-    (f"{CARTS} --policy x:", "got 'x:'"),
     (f"{CARTS} --policy oracle", "no oracle of CartPole-v1; a class of your own needs"),
     (f"{CARTS} --policy no_such:f", "cannot import no_such:f: No module named"),
-    (f"{CARTS} --policy math:no_such", "cannot import math:no_such: module 'math' has"),
     (f"{CARTS} --policy math:pi", "math:pi is not callable, it is 3.14"),
     (f"{CARTS} --policy json:loads", "--policy: json:loads raised TypeError: the JSON"),
     (f"{CARTS} --policy user_envs:few", "actions of shape (3,) for 5 environments"),
@@ -70,11 +60,6 @@ ERRORS = [
         "rollout roll_vec/Sokoban -o action_mode=text --policy oracle "
         "-o 'action_pattern=act: ([a-z])'",
         "cannot write an answer that matches act: ([a-z])",
-    ),
-    (
-        "rollout roll_vec/Countdown --num-envs 4 --policy oracle "
-        "-o 'action_pattern=(a)(b)'",
-        "oracle cannot write an answer that matches (",
     ),
     (
         f"rollout {ECHO} --num-envs 2 --policy user_envs:words --out run.npz",
@@ -87,46 +72,26 @@ ERRORS = [
     (f"{SPLIT} --num-episodes 1001", "--num-episodes: expected at most 1,000, the epi"),
     (f"{SPLIT} -o size=5", "0 would change test-no-slip"),
     (f"{SPLIT} --out no/a", "there is no directory 'no'"),
-    (f"{SPLIT} --policy no", "module:attribute, or http(s)://..., got"),
-    (f"{SPLIT} --policy user_envs:nines", "argument --policy: "),
     (f"{SPLIT} --policy http://h/v1", "--model: expected the name"),
-    (f"{SPLIT} --policy http://u:p@h/v1 --model m", "--policy: url: expected"),
     (f"{SPLIT} --extra-body [1]", "--extra-body: expected a JSON object such as"),
     (f"{SPLIT} --policy http://h --model m --num-envs 2", "--num-envs: use --concurre"),
     (f"{SPLIT} --policy oracle --seed 1", "--seed: not allowed without --policy rand"),
-    (f"{SPLIT} --timeout nan", "--timeout: expected a number from"),
     (f"{SPLIT} --history some", "--history: expected an integer"),
-    ("eval run roll_vec/Countdown --split test --threads 2", "Countdown-v0 is a pool"),
     ("eval compare a b", "'a' cannot be read"),
     # Exports.
-    ("export roll_vec/FrozenLake", "required: --out"),
-    (
-        "eval run roll_vec/Pendulum --split test --policy http://h/v1 --model m",
-        "a model needs observations and actions that are texts, which roll_vec/Pendulu",
-    ),
     (
         "export roll_vec/Pendulum --policy random --out x.jsonl",
         "--format: messages needs observations and actions that are texts, which "
         "roll_vec/Pendulum-v1 does not have; use --format parquet",
     ),
-    (
-        "export roll_vec/Blackjack --policy random --out x.parquet --format parquet",
-        "which roll_vec/Blackjack-v1 does not have; use --format messages",
-    ),
     ("export roll_vec/FrozenLake --out x.txt", "--out: expected a name that ends with"),
     ("export roll_vec/FrozenLake --out no/x.jsonl", "--out: expected a path in a fold"),
     ("export CartPole-v1 --out x.jsonl", "argument ID: expected an id of this"),
     ("export roll_vec/FrozenLake --out x.jsonl -o obs_mode=grid", "argument --format:"),
-    ("export roll_vec/FrozenLake --out x.jsonl -o sise=4", "'sise'"),
-    ("export roll_vec/FrozenLake --out x.jsonl --policy best", "argument --policy"),
     (
         "export roll_vec/FrozenLake --out x.parquet --format parquet "
         "--policy numpy:invert",
         "argument --policy: actions: expected 0 to 3, got",
-    ),
-    (
-        "export roll_vec/FrozenLake --out x.jsonl --policy http://localhost:1/v1",
-        "--model: expected the name of the model",
     ),
     (f"export {ECHO} --out x.jsonl --policy random", "--policy: random: expected"),
     ("export no.npz --out x.jsonl", "argument FILE: cannot read 'no.npz'"),
@@ -140,55 +105,42 @@ ERRORS = [
         f"levels make roll_vec/Sokoban --out a.txt --start-level {1 << 32}",
         "--start-level: expected seeds below 2**32, got",
     ),
-    (
-        "levels make roll_vec/Sokoban --out a.txt -o 'solution_steps=(5, 3)'",
-        "solution_steps",
-    ),
     ("levels make roll_vec/Sokoban --out a.txt -o num_levels=3", "num_levels cannot b"),
-    ("levels make roll_vec/Sokoban --out a.txt -o levels=a.txt", "levels cannot be us"),
-    ("levels make roll_vec/Sokoban", "the following arguments are required: --out"),
     # Games that cannot be played.
     ("play CartPole-v1", "CartPole-v1 cannot be played"),
     ("play roll_vec/Countdown -o workers=2", "keyword argument 'workers'"),
     ("play user_envs:mine/No-v0", "mine/No"),
-    ("play no_such_module:mine/No-v0", "cannot import no_such_module: No module"),
     # Pages and GIFs.
-    ("watch roll_vec/FrozenLake", "the following arguments are required: --out"),
     ("watch roll_vec/FrozenLake --out p.mp4", "a file name that ends in .html or .gi"),
     ("watch roll_vec/FrozenLake --out no/p.html", "--out: cannot write 'no/p.html': t"),
     (f"{PAGE} --envs 1", "--envs: not allowed with an ID, of which --num-envs N m"),
     (f"{PAGE} --envs 3-1", "--envs: expected numbers and ranges such as 0-15,40, got"),
     (f"{PAGE} --envs 0-4096", "at most 4,096 numbers, got 4,097"),
-    (f"{PAGE} --num-envs 4097", "from 1 to 4,096"),
     (f"{PAGE} --steps 1000000", "16 environments of 1,000,000 steps take about 16 GB"),
     (f"{PAGE} --policy {NINES}", f"argument --policy: {NINES}: actions: expected"),
-    (f"{PAGE} -o ice=1", "ice"),
     ("watch no.npz --out p.html", "RUN.npz: cannot read 'no.npz': No such file"),
     (f"{VIDEO} --fps 51", "--fps: expected a number from 0.01 to 50"),
-    (f"{VIDEO} --fps 0", "--fps: expected a number from 0.01"),
     (f"{PAGE} --fps 5", "--fps: not allowed for 'page.html', which is no GIF"),
     (f"{VIDEO} --scale 90 --steps 1 --quiet", "fewer environments (--num-envs)"),
     # Saved runs.
     ("replay no.npz", "FILE.npz: cannot read 'no.npz': No such file"),
     ("replay folder", "folder"),
+    ("webshop index --num-products 9 --out run.npz", "--out: run.npz is there already"),
     ("replay run.npz -o is_slippery=True", "is_slippery may not change in a replay; n"),
     (f"{RUN_PAGE} --envs 0,8", "argument --envs: expected 0 to 7, got 8"),
     (f"{RUN_PAGE} --envs 1 --num-envs 2", "--num-envs: not allowed with argument --en"),
     (f"{RUN_PAGE} --seed 1", "--seed: not allowed with a saved run, which has its own"),
     (f"{RUN_PAGE} -o map_name=8x8", "run.npz cannot be played here: map_name may n"),
     # Catalogues.
-    ("webshop index items.json", "the following arguments are required: --out"),
     ("webshop index nowhere.json --out s", "nowhere.json cannot be read"),
     ("webshop index --attributes a.json --out s", "attributes: needs products"),
     # Arguments that would be ignored.
     ("eval compare a b --out c.jsonl", "unrecognized arguments: --out c.jsonl"),
     (f"{SPLIT} --retry-faults", "--retry-faults: not allowed without --out FILE.jsonl"),
     (f"{SPLIT} --temperature 1", "--temperature: not allowed without --policy http"),
-    (f"{SPLIT} --history 3", "--history: not allowed without --policy http"),
     (f"{SPLIT} --policy http://h --model m --seed 3", "--seed: not allowed with --pol"),
     (f"export {LAKE} --out x.jsonl --model m", "--model: not allowed without --policy"),
     ("export x.npz --out x.jsonl --policy oracle", "--policy: not allowed with a reco"),
-    ("export x.npz --out x.jsonl --num-envs 3", "--num-envs: not allowed with a recor"),
     (f"rollout {LAKE} --boards 3", "--boards: not allowed without --out PI"),
 ]
 # Gymnasium's own half-built batch complains.
@@ -213,7 +165,6 @@ def workplace(saved_run, user_module, tmp_path, monkeypatch):
             "class Word(str): pass\nwords = lambda texts: [Word(3)] * len(texts)\n"
         )
         file.write("few = lambda observations: [1, 1, 1]\n")
-        file.write("nines = lambda observations: [9] * len(observations)\n")
     (tmp_path / "run.npz").write_bytes(saved_run)
     (tmp_path / "set.txt").write_text(COLLECTION)
     (tmp_path / "folder").mkdir()
@@ -233,16 +184,8 @@ def test_an_error_is_one_line_and_nothing_is_written(
     assert after == before
 
 
-@pytest.mark.parametrize(
-    ("module", "package", "command"),
-    [
-        ("PIL.Image", "cli", f"rollout {LINE} --num-envs 2 --out a.png"),
-    ],
-)
-def test_a_missing_extra_is_named_before_anything_runs(
-    fails, monkeypatch, tmp_path, module, package, command
-):
-    monkeypatch.setitem(sys.modules, module, None)
-    line = fails(*command.split())
-    assert f'in your checkout of roll_vec, pip install ".[{package}]"' in line
+def test_a_missing_extra_is_named_before_anything_runs(fails, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    line = fails("rollout", LINE, "--num-envs", 2, "--out", "a.png")
+    assert 'in your checkout of roll_vec, pip install ".[cli]"' in line
     assert not list(tmp_path.iterdir())

@@ -11,8 +11,9 @@ SOKOBAN = "roll_vec/Sokoban-v0"
 ROOMS = {"dim_room": (5, 7), "num_boxes": 1}
 
 
-@pytest.mark.parametrize("band", [{}, {"solution_steps": (4, 20)}])
-@pytest.mark.parametrize("out", ["set.txt", "set.XSB"])
+@pytest.mark.parametrize(
+    ("out", "band"), [("set.txt", {}), ("set.XSB", {"solution_steps": (4, 20)})]
+)
 def test_made_levels_are_those_that_are_played(works, out, band):
     own = [w for k, v in {**ROOMS, **band}.items() for w in ("-o", f"{k}={v}")]
     make = ("--num-levels", 9, "--start-level", 40, "--out", out)

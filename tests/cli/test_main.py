@@ -14,13 +14,11 @@ from pathlib import Path
 import pytest
 
 import roll_vec
-from roll_vec import cli
 from roll_vec.cli import main, make_parser
 from roll_vec.registration import ENVIRONMENTS
-from tests.cli.small_envs import LINE, Line
+from tests.cli.small_envs import LINE
 from tests.envs.sokoban.user_levels import COLLECTION
 
-GOLDEN = Path(__file__).parent / "golden"
 SOKOBAN = "roll_vec/Sokoban-v0"
 
 
@@ -44,20 +42,6 @@ def test_no_command_shows_the_help(run, works):
         assert "\ncommands:\n" in outcome.out
 
 
-def test_ctrl_c_while_the_commands_are_imported_is_one_line(run, monkeypatch):
-    class Interrupt(importlib.abc.MetaPathFinder):
-        def find_spec(self, name, path, target=None):
-            if name == "roll_vec.cli.levels":
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli, "make_parser", make_parser)
-    monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
-    monkeypatch.delitem(sys.modules, "roll_vec.cli.levels", raising=False)
-    monkeypatch.delattr("roll_vec.cli.levels", raising=False)
-    outcome = run("envs")
-    assert (outcome.code, outcome.err) == (130, "roll-vec: interrupted\n")
-
-
 def test_version_is_that_of_the_package(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["x", "--version"])
     with pytest.raises(SystemExit) as end:
@@ -77,20 +61,6 @@ def test_envs_lists_every_id_with_its_limit(run):
     assert "roll-vec info ID" in outcome.out
 
 
-@pytest.mark.parametrize(
-    ("command", "columns"), [("envs", 50), ("eval list", 80), ("eval list", 120)]
-)
-def test_a_list_fits_into_a_terminal(run, command, columns, monkeypatch):
-    command = command.split()
-    words = run(*command).out.split()
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", str(columns))
-    outcome = run(*command)
-    # The last line is a note.
-    assert max(map(len, outcome.out.splitlines()[:-1])) <= columns
-    assert sorted(outcome.out.split()) == sorted(words)
-
-
 def test_id_without_a_version_is_the_newest(run, user_module, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     assert run("info", "roll_vec/Sokoban").out == run("info", SOKOBAN).out
@@ -105,8 +75,21 @@ def test_id_without_a_version_is_the_newest(run, user_module, tmp_path, monkeypa
 def test_info_is_explained(works, id):
     outcome = works("info", f"roll_vec/{id}")
     if id == "Sokoban-v0":
-        golden = (GOLDEN / f"info-{id}.txt").read_text("utf-8")
-        assert outcome.out.startswith(golden)
+        lines = outcome.out.splitlines()
+        assert lines[:2] == [
+            SOKOBAN,
+            "  ROLL's SokobanEnv: a generated room each episode.",
+        ]
+        for line in (
+            "  grid      Box(0, 6, (6, 6), uint8)         the code of each cell",
+            "  Discrete(4, start=1)",
+            "  1 Up, 2 Down, 3 Left, 4 Right",
+            "  3  √  box on target",
+            "  -0.1  Each step.",
+            "  terminated  All boxes are on targets: success.",
+            "  truncated   After 100 steps (max_episode_steps).",
+        ):
+            assert line in lines
     assert all(len(line) <= 88 for line in outcome.out.splitlines())
     assert "`" not in outcome.out
     for heading in ("infos", "equal to", "keywords (-o KEY=VALUE)", "documentation"):
@@ -223,13 +206,3 @@ def test_warnings_of_the_package_are_lines_of_the_program(run, policy_of, monkey
     assert full == "roll-vec: warning: the disk is full"
     assert mean == "x.py:3: RuntimeWarning: mean of an empty slice"
     assert zero.startswith("roll-vec: warning: the action 0 is")
-
-
-def test_error_of_the_system_elsewhere_keeps_its_traceback(run, register):
-    class Bomb(Line):
-        def step(self, action):
-            raise OSError(28, "no room for this")
-
-    register("Bomb-v0", entry_point=Bomb)
-    with pytest.raises(OSError, match="no room for this"):
-        run("rollout", "Bomb-v0", "--num-envs=1", "--steps=1")

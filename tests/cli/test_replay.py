@@ -15,12 +15,10 @@ import pytest
 from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
 
 from tests.cli.conftest import changed_run
-from tests.cli.small_envs import SILENT
 from tests.conftest import JIT_OFF
 from tests.pool.cases import FAULTS_ON_PURPOSE
 from tests.thinning import one_in
 
-GOLDEN = Path(__file__).parent / "golden"
 MODES = ["next_step", "same_step", "disabled"]
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
 LAKE, ECHO = "roll_vec/FrozenLake-v1", "user_envs:mine/Echo-v0"
@@ -227,7 +225,6 @@ PLACES = [
         {(2, 3): reward(2.0), (1, 3): reward(1.0), (3, 4): reward(1.0)},
         ["3 of 12", "1 (the first of 2 that differ in this step)"],
     ),
-    ("disabled", {}, {(0, 13): reward(2.0), (1, 14): reward(1.0)}, ["11 of 12", "0"]),
     ("disabled", {}, {(3, 14): reward(2.0)}, ["12 of 12", "3"]),
     # Another dtype is a difference.
     (
@@ -236,11 +233,10 @@ PLACES = [
         all_say(more=0),
         ["2 of 12", ALL, DIGESTS],
     ),
-    ("next_step", all_say(), all_say(more=[1]), ["2 of 12", ALL, DIGESTS]),
 ]
 
 
-def test_a_difference_is_named(save, differs):
+def test_a_difference_is_named(run, save, differs):
     save("Script-v0", *SMALL)
     for change, report in FIELDS:
         Script.changes = {(2, 3): change}
@@ -251,6 +247,8 @@ def test_a_difference_is_named(save, differs):
             assert re.fullmatch("digest [0-9a-f]{8}", values[1])
             assert re.match(r"digest [0-9a-f]{8}: array\(", values[2])
             assert values[1] not in values[2]
+    quiet = run("replay", "run.npz", "--quiet")
+    assert (quiet.code, quiet.out, quiet.err) == (1, "", "")
 
 
 @pytest.mark.parametrize(
@@ -261,33 +259,6 @@ def test_the_first_difference_is_named(save, differs, mode, before, now, report)
     save("Script-v0", *SMALL, "--autoreset", mode)
     Script.changes = now
     assert differs()[: len(report)] == report
-
-
-@pytest.mark.parametrize(("dtype", "shape"), [("u1", (7,)), ("f8", ())])
-def test_every_byte_of_an_observation_counts(save, differs, monkeypatch, dtype, shape):
-    first = np.random.default_rng(1).integers(1, 100, shape).astype(dtype)
-    monkeypatch.setattr(Script, "observation_space", Box(0, 127, shape, dtype))
-    plain = {(i, t): {"observation": first} for i in range(4) for t in range(4)}
-    Script.changes = plain
-    save("Script-v0", *SMALL, "--steps", 3)
-    for place in range(0, first.nbytes, 2):
-        other = first.copy()
-        other.reshape(-1).view(np.uint8)[place] ^= 1
-        Script.changes = plain | {(place % 4, 2): {"observation": other}}
-        assert differs()[:3] == ["2 of 3", str(place % 4), DIGESTS]
-
-
-def test_long_observations_are_hashed_in_parts(save, differs, monkeypatch):
-    # The third row is beyond the part that is hashed at once.
-    zeros = np.zeros(1_000_001, np.uint8)
-    one = np.append(zeros[1:], np.uint8(1))
-    space = Box(0, 255, zeros.shape, np.uint8)
-    monkeypatch.setattr(Script, "observation_space", space)
-    plain = {(i, t): {"observation": zeros} for i in range(3) for t in range(2)}
-    Script.changes = plain
-    save("Script-v0", *SMALL, "--steps=1", "--num-envs=3")
-    Script.changes = plain | {(2, 1): {"observation": one}}
-    assert differs()[:3] == ["1 of 1", "2", DIGESTS]
 
 
 def test_a_run_that_an_exception_ends_is_saved(
@@ -318,36 +289,18 @@ def test_a_run_that_an_exception_ends_is_saved(
         assert now.endswith(end)
 
 
-def test_a_new_version_of_a_module_of_the_user_is_played(
-    run, save, differs, user_module, tmp_path
-):
-    save(ECHO, *SMALL, "--policy", SILENT)
-    path = tmp_path / "user_envs.py"
-    path.write_text(path.read_text().replace('f"say {', 'f"say a {'))
-    # The next command imports it again.
-    del sys.modules[user_module]
-    field, recorded, now = differs()[2:]
-    assert (field, recorded[:7], now[15:]) == (DIGESTS, "digest ", ": 'say a 9'")
-    outcome = run("replay", "run.npz", "--quiet")
-    assert (outcome.code, outcome.out, outcome.err) == (1, "", "")
-
-
 # ---------------------------------------------------------------------- files
 
-# Runs of version 3 of the format; without `versions`.
-GOLDEN_RUNS = {
-    "run-3-numbers.npz": (LAKE, "-o", "is_slippery=False"),
-    "run-3-texts.npz": (COUNTDOWN, "-o", "max_steps=2"),
-}
+# A run of texts and numbers in version 3 of the format; without `versions`.
+GOLDEN_RUN = Path(__file__).parent / "golden" / "run-3.npz"
 
 
-@pytest.mark.parametrize("name", GOLDEN_RUNS)
-def test_the_format_is_that_of_version_3(run, save, tmp_path, name):
+def test_the_format_is_that_of_version_3(run, save, tmp_path):
     # The digests are those of any platform, Python and numpy.
-    outcome = run("replay", GOLDEN / name)
+    outcome = run("replay", GOLDEN_RUN)
     assert outcome.out.startswith("identical: "), outcome
-    path = save(*GOLDEN_RUNS[name], *TWO, "--steps", 5)
-    golden = shutil.copy(GOLDEN / name, tmp_path)
+    path = save(COUNTDOWN, "-o", "max_steps=2", *TWO, "--steps", 5)
+    golden = shutil.copy(GOLDEN_RUN, tmp_path)
     with changed_run(golden) as (expected, golden_arrays), changed_run(path) as own:
         entry, arrays = own
     for each in (expected, entry):
@@ -373,13 +326,14 @@ def test_other_versions_of_packages_are_a_hint_and_of_files_refused(works, fails
         entry["kind"] = "snapshot"
     line = fails("replay", path)
     assert f"{path} cannot be read: it is a snapshot, not a run" in line
-    line = fails("replay", GOLDEN / "run-1-values.npz")
+    with changed_run() as (entry, _):
+        entry.update(kind="run", version=1)
+    line = fails("replay", path)
     assert "it has version 1 of the format" in line
     assert "reads version 3 (roll_vec 0.2.0 reads version 1)" in line
 
 
 FALSE = [
-    ({"setup id": "roll_vec/Sokobam-v0"}, "did you mean roll_vec/Sokoban-v0?"),
     ({"setup id": "no_such:mine/Env-v0"}, "No module named 'no_such'"),
     (
         {"setup options": json.dumps({"num_crates": 3})},
@@ -387,11 +341,11 @@ FALSE = [
         "keyword argument 'num_crates'",
     ),
     ({"setup defaults": "{"}, "cannot be read: it is damaged"),
+    ({"setup options": ...}, "it is damaged"),
+    ({"rewards": ...}, "it is damaged"),
     ({"dtype": "|O8"}, "it is damaged (ValueError("),
     ({"is_reset": np.zeros(4, bool)}, "arrays that do not belong together"),
-    ({"is_reset": np.ones(4, bool)}, "arrays that do not belong together"),
     ({"is_reset": np.array([True, False, True, False])}, "do not belong together"),
-    ({"actions": np.zeros((1, 2), np.int8)}, "arrays that do not belong together"),
     ({"rewards": np.array([["a", "b"]] * 3)}, "arrays that do not belong together"),
     ({"digests": np.zeros((4, 3), np.uint32)}, "arrays that do not belong together"),
 ]
@@ -408,33 +362,11 @@ def test_false_content_behind_a_true_digest_is_refused(fails, save):
                 parent = arrays if place in arrays else entry["header"]
                 for key in keys:
                     parent = parent[key]
-                parent[last] = value
+                if value is ...:
+                    del parent[last]
+                else:
+                    parent[last] = value
         assert message in fails("replay", "run.npz")
-
-
-def test_junk_behind_a_true_digest_is_no_traceback(run, save):
-    path = save(LAKE, *TWO)
-    whole, codes = path.read_bytes(), set()
-    junk = (None, -1, 1 << 70, "x", [[0, 1]], ...)
-    junk_arrays = (np.zeros(0), np.full((2, 2), 250, np.uint8), np.array("x"), ...)
-    rng = np.random.default_rng(0)
-    for number in range(30):
-        path.write_bytes(whole)
-        with changed_run() as (entry, arrays):
-            header = entry["header"]
-            parent = [header, header["setup"], arrays][number % 3]
-            key = rng.choice([*parent])
-            values = junk_arrays if parent is arrays else junk
-            value = values[rng.integers(len(values))]
-            if value is ...:
-                del parent[key]
-            else:
-                parent[key] = value
-        outcome = run("replay", path)
-        codes.add(outcome.code)
-        assert outcome.err.count("\n") == (outcome.code == 2), outcome.err
-    assert 2 in codes
-    assert codes <= {0, 1, 2}
 
 
 # --------------------------------------------------------- keywords and data files
@@ -459,13 +391,10 @@ WALL = "#####\n"
 LEVEL = f"{WALL}#@$.#\n{WALL}"
 
 
-@pytest.mark.parametrize("folder", [False, True])
-def test_files_have_to_be_the_same(equals, fails, save, tmp_path, folder):
-    levels = tmp_path / "levels" if folder else tmp_path / "levels.txt"
-    text_file = levels
-    if folder:
-        levels.mkdir()
-        text_file = levels / "1.txt"
+def test_files_have_to_be_the_same(equals, fails, save, tmp_path):
+    levels = tmp_path / "levels"
+    levels.mkdir()
+    text_file = levels / "1.txt"
     text_file.write_text(LEVEL)
     save(SOKOBAN, *TWO, "-o", f"levels={levels.name}")
     equals(num_steps=3)

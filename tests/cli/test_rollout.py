@@ -19,13 +19,11 @@ ROOMS = ("rollout", SOKOBAN, "--num-envs", 4, "--steps", 120)
 
 
 def test_files_are_written_and_nothing_is_said_on_demand_alone(works, tmp_path):
-    outcome = works(*ROOMS, "--seed", 3)
+    outcome = works(*ROOMS)
     assert re.fullmatch(r"[\d,]+", outcome.table["steps/s"])
     assert not list(tmp_path.iterdir())
-    outcome = works(*ROOMS, "--boards", 1024, "--out", "a.png", "--out", "run.npz")
-    assert "boards at the end: a.png" in outcome.out.splitlines()
+    assert works(*ROOMS, "--quiet", "--out", "a.png", "--out", "run.npz").out == ""
     assert {path.name for path in tmp_path.iterdir()} == {"run.npz", "a.png"}
-    assert works(*ROOMS, "--quiet", "--out", "run.npz").out == ""
 
 
 def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path):
@@ -51,7 +49,8 @@ def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path):
     }
     versions = {"roll-vec", "gymnasium", "numpy", "numba", "python"}
     assert {*json.loads(str(saved["versions"]))} == versions
-    assert [path.name for path in tmp_path.iterdir()] == ["e.npz"]
+    dtypes = {"env_index": "i8", "success": "i1", "terminated": "b1", "truncated": "b1"}
+    assert {name: saved[name].dtype.str[1:] for name in dtypes} == dtypes
 
 
 def test_a_file_that_cannot_be_written_after_all_is_an_error(fails, monkeypatch):

@@ -47,35 +47,6 @@ def screen(monkeypatch):
         each.close()
 
 
-@pytest.fixture
-def child():
-    """Return a function that starts a command on a terminal, closed after the test."""
-    children = []
-
-    def start(*arguments):
-        children.append(terminals.Terminal(*arguments))
-        return children[-1]
-
-    yield start
-    for each in children:
-        each.close()
-
-
-def test_answers_are_edited_and_remembered_until_ctrl_c(child):
-    pytest.importorskip("readline")
-    tty = child("play", SUM, "-o", "max_steps=9")
-    tty.wait_for("> ")
-    assert f"\x1b[1m{SUM} · seed 0" in tty.output
-    tty.press("1+2\x7f1\r")
-    tty.wait_for("value 2")
-    tty.wait_for("> ")
-    # The line before, with something added.
-    tty.press("\x1b[A+5\r")
-    tty.wait_for("value 7")
-    tty.wait_for("> ")
-    assert (tty.interrupt(), tty.is_restored) == (130, True)
-
-
 def test_keys_act_at_once_without_echo(screen):
     tty, echoes = screen(), []
     code = tty.run(
@@ -233,26 +204,3 @@ def test_a_signal_while_a_file_is_written_leaves_the_old_one(
     monkeypatch.chdir(tmp_path)
     assert run(*command.split()).code == 0
     assert (tmp_path / out).read_bytes() != b"old"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [
-        (
-            f"rollout {SOKOBAN} --num-envs 300000 --steps 1",
-            "/300,000 levels",
-        ),
-        (f"levels make {SOKOBAN} --num-levels 1000000", "/1,000,000"),
-    ],
-)
-def test_ctrl_c_comes_through_while_rooms_are_drawn(child, tmp_path, command, text):
-    # The progress bar shows when the rooms are being drawn.
-    out = tmp_path / "set.txt"
-    out.write_text("old")
-    tty = child(*command.split(), *(["--out", out] if "make" in command else []))
-    tty.wait_for(text)
-    assert tty.interrupt() == 130
-    tty.wait_for("interrupted")
-    assert [*tmp_path.iterdir()] == [out]
-    assert out.read_text() == "old"

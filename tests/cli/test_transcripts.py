@@ -71,20 +71,6 @@ def test_texts_fit_a_screen_of_any_size(play, monkeypatch, env_id):
     assert " ".join(play("", env_id, "--seed", 1)).split() == " ".join(usual).split()
 
 
-def test_kernels_are_compiled_before_the_first_board(play, monkeypatch):
-    calls, cls = [], type(gymnasium.make(SOKOBAN).unwrapped)
-    for name in ("step", "render"):
-        original = getattr(cls, name)
-
-        def record(*arguments, name=name, original=original):
-            calls.append(name)
-            return original(*arguments)
-
-        monkeypatch.setattr(cls, name, record)
-    assert "step 0 · return 0" in play("", SOKOBAN)
-    assert calls == ["step", "render"]
-
-
 def test_an_action_outside_of_the_space_is_not_taken(play, register):
     class Narrow(gymnasium.Env):
         observation_space = action_space = gymnasium.spaces.Text(3)

@@ -6,7 +6,7 @@ from base64 import b64decode
 import pytest
 
 from tests.cli.conftest import changed_run
-from tests.cli.small_envs import RAISES, ZEROS
+from tests.cli.small_envs import ZEROS
 from tests.watch.test_recordings import unpack
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
@@ -55,15 +55,6 @@ def test_a_policy_in_new_environments(watch, tmp_path):
     assert (tmp_path / "page.html").read_bytes() == page
 
 
-def test_environments_of_a_user_and_of_gymnasium(watch, user_module):
-    _, header = watch(f"{user_module}:mine/Corridor-v0", "--num-envs", 2, "--steps", 9)
-    assert {*header["actions"]} == {"Left", "Right"}
-    assert header["texts"][0] == "..@.."
-    pytest.importorskip("pygame")
-    _, header = watch("CartPole-v1", "--num-envs", 2, "--steps", 1)
-    assert len(header["pictureEnds"]) > 1
-
-
 def test_a_run_is_played_again(watch, save):
     save()
     code, header = watch("run.npz", "--envs", "1-2,5")
@@ -90,21 +81,6 @@ def test_the_first_difference_is_on_the_page(watch, save):
     assert header["arrays"]["steps"][2] == 4
 
 
-def test_a_run_that_an_exception_ended(run, watch, user_module):
-    flags = ("--num-envs", 1, "--out", "run.npz", "--quiet")
-    raises = ("--policy", RAISES)
-    outcome = run("rollout", "user_envs:mine/BareEcho-v0", *raises, *flags)
-    assert "out of [paper]" in outcome.err
-    code, header = watch("run.npz")
-    assert (code, header["difference"]) == (0, None)
-    assert header["texts"][0].startswith("say ")
-    # The same of a policy: the page is written, and the command fails.
-    size = ("--num-envs", 1, "--steps", 3, "--quiet", "--out", "page.html")
-    outcome = run("watch", "user_envs:mine/BareEcho-v0", *raises, *size)
-    assert outcome.code == 1
-    assert "error: a step raised an exception: out of [paper]" in outcome.err
-
-
 def test_a_quiet_command_writes_and_opens_the_file(
     run, watch, policy_of, monkeypatch, tmp_path
 ):
@@ -121,14 +97,6 @@ def test_a_quiet_command_writes_and_opens_the_file(
     assert (len(header["envs"]), header["arrays"]["steps"][2]) == (16, 101)
     run(*page, "--steps", 1, "--open")
     assert urls == [(tmp_path / "page.html").as_uri()]
-
-
-@pytest.mark.slow
-def test_a_hundred_episodes_have_less_than_a_megabyte(run, tmp_path):
-    # docs/watching.md says that a thousand have less than ten.
-    arguments = ("roll_vec/Sokoban-v0", "-o", "dim_room=(10, 10)", "-o", "num_boxes=4")
-    run("watch", *arguments, "--num-envs", 100, "--quiet", "--out", "page.html")
-    assert 100_000 < (tmp_path / "page.html").stat().st_size < 1_000_000
 
 
 def test_a_gif_of_a_policy(run, tmp_path):

@@ -92,6 +92,18 @@ def test_free_keywords_exist():
     assert names >= FREE_KEYWORDS
 
 
+def test_other_names_and_keywords_that_would_change_the_task_are_refused():
+    for id, name in (("roll_vec/Nothing-v0", "test"), (SHOP, "dev")):
+        with pytest.raises(InvalidOptionError, match=r"^(id|name): expected"):
+            find_split(id, name)
+    rooms = find_split("roll_vec/Sokoban-v0", "test")
+    for keywords in ({"num_boxes": 2}, {"dim_room": (6, 6)}, {"num_levels": 5}):
+        with pytest.raises(InvalidOptionError, match=r"^keywords: expected one of"):
+            rooms.make_vec(2, **keywords)
+    space = rooms.make_vec(2, obs_mode="planes").single_observation_space
+    assert space.shape == (7, 6, 6)
+
+
 # ----------------------------------------------- shops in files of the user
 
 

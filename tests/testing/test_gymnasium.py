@@ -110,13 +110,6 @@ def test_sync_batches_have_their_known_defects_only():
 
 
 @KNOWN_DEFECTS
-@pytest.mark.usefixtures("forgets_ids")
-def test_sync_id_is_made_with_vector_kwargs():
-    gymnasium.register("roll_vec_tests/Words-v0", entry_point=Words)
-    assert codes("roll_vec_tests/Words-v0") == SYNC_DEFECTS
-
-
-@KNOWN_DEFECTS
 def test_cart_pole_vector_env(monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     pytest.importorskip("pygame")

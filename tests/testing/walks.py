@@ -14,7 +14,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import ClassVar
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.error import ClosedEnvironmentError, Error, ResetNeeded
@@ -31,9 +30,8 @@ DISABLED = AutoresetMode.DISABLED
 CELLS, TIME = 9, 8
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789: \n√"
 
-# For the environments with bugs: an environment of another kind, numbers that never
-# repeat, not even by chance, and a call that takes too long.
-SINGLE = gymnasium.Env()
+# For the environments with bugs: numbers that never repeat, not even by chance, and a
+# call that takes too long.
 ENTROPY = itertools.count()
 hang = lambda: time.sleep(60)  # noqa: E731
 

@@ -7,6 +7,7 @@ import pytest
 import roll_vec
 from roll_vec.evaluation import OraclePolicy
 from roll_vec.recordings import EventStream, RunRecorder
+from roll_vec.recordings.digests import digest_rows
 from roll_vec.recordings.episodes import EpisodeAccount, Episodes
 from roll_vec.trajectories.fold import TrajectoryFold
 from roll_vec.watch import FrameRecorder
@@ -179,6 +180,24 @@ def test_a_record_has_copies():
     envs.close()
 
 
+@pytest.mark.parametrize(("dtype", "shape"), [("u1", (7,)), ("f8", ())])
+def test_every_byte_of_an_observation_counts(dtype, shape):
+    space = gymnasium.spaces.Box(0, 127, shape, dtype)
+    rows = np.random.default_rng(1).integers(1, 100, (3, *shape)).astype(dtype)
+    before = digest_rows(space, 3, rows, {})
+    for place in range(rows[0].nbytes):
+        other = rows.copy()
+        other[1:2].reshape(-1).view(np.uint8)[place] ^= 1
+        differs = digest_rows(space, 3, other, {}) != before
+        assert differs.tolist() == [False, True, False]
+    # The third of three long rows is beyond the part that is hashed at once.
+    rows = np.zeros((3, 1_000_001), np.uint8)
+    before = digest_rows(space, 3, rows, {})
+    rows[2, -1] = 1
+    differs = digest_rows(space, 3, rows, {}) != before
+    assert differs.tolist() == [False, False, True]
+
+
 def test_the_oracle_is_a_policy():
     keywords = {"is_slippery": False, "autoreset_mode": "Disabled"}
     envs = roll_vec.make_vec(LAKE, 2, **keywords)
@@ -189,6 +208,20 @@ def test_the_oracle_is_a_policy():
     assert readers.ended[-1].success.tolist() == [1, 1]
     assert readers.ended[-1].lengths.tolist() == [6, 6]
     envs.close()
+    # A plan may begin in the middle of an episode.
+    keywords = {"action_start": 1, "autoreset_mode": "Disabled"}
+    rooms = roll_vec.make_vec("roll_vec/Sokoban-v0", 3, **keywords)
+    readers = Readers(rooms)
+    readers.reset(seed=0)
+    for _ in range(2):
+        event = readers.step(np.zeros(3, np.int64))
+    plans = rooms.engine.solve(np.arange(3), "moves")
+    oracle = OraclePolicy(rooms)
+    for step in range(min(map(len, plans))):
+        actions = oracle(event.observations)
+        assert actions.tolist() == [plan[step] for plan in plans]
+        event = readers.step(actions)
+    rooms.close()
     cart = gymnasium.make_vec("CartPole-v1", 1)
     with pytest.raises(roll_vec.errors.InvalidOptionError, match="no oracle of CartPo"):
         OraclePolicy(cart)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import roll_vec
+from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation import (
     Split,
     UniformPolicy,
@@ -213,6 +214,26 @@ def test_results_are_those_of_trajectories_whatever_the_batch(id, name):
     assert results.lengths.tolist() == [each.num_steps for each in trajectories]
     assert results.successes.tolist() == [each.success for each in trajectories]
     assert not results.faults.any()
+
+
+def test_environments_of_another_task_or_mode_are_refused():
+    split = find_split("roll_vec/Sokoban-v0", "test")
+    own = {"id": split.id, "autoreset_mode": "Disabled", **split.keywords}
+    for changes, message in (
+        ({"autoreset_mode": "NextStep"}, "environments in Disabled mode"),
+        ({"num_boxes": 2}, "environments with the keywords"),
+        ({"max_episode_steps": 50}, "environments with the keywords"),
+        ({"num_levels": 9}, "environments with the keywords"),
+    ):
+        envs = roll_vec.make_vec(num_envs=2, **{**own, **changes})
+        with pytest.raises(InvalidOptionError, match=f"^envs: expected {message}"):
+            play_split(split, envs, lambda turn: [1, 1])
+    lakes = roll_vec.make_vec("roll_vec/FrozenLake-v1", 2, autoreset_mode="Disabled")
+    with pytest.raises(InvalidOptionError, match=r"expected environments of .*Sokoban"):
+        play_split(split, lakes, lambda turn: [1, 1])
+    lakes = roll_vec.make_vec("roll_vec/FrozenLake-v1", 2)
+    with pytest.raises(InvalidOptionError, match="Disabled mode"):
+        next(play_seeds(lakes, [1], lambda turn: [0, 0]))
 
 
 def test_random_words_are_uniform_and_independent():

@@ -11,7 +11,6 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.progress import listen
 from roll_vec.recordings import Difference
 from roll_vec.watch import write_gif
-from tests.conftest import ROOT
 from tests.watch.recordings import LAKE, RESET, STEP, latest, make, record
 
 image = pytest.importorskip("PIL.Image")
@@ -132,10 +131,3 @@ def test_sizes_and_speeds_that_no_gif_has_are_refused():
     for fps in (0, 0.009, np.nan, 51):
         with pytest.raises(InvalidOptionError, match=r"number from 0\.01 to 50"):
             write_gif(io.BytesIO(), recording, fps=fps)
-
-
-def test_the_picture_of_the_docs_is_small():
-    # docs/watching.md has the command that writes it.
-    with image.open(ROOT / "docs" / "sokoban.gif") as gif:
-        assert gif.n_frames == 31
-    assert (ROOT / "docs" / "sokoban.gif").stat().st_size < 300_000
