@@ -167,15 +167,6 @@ def test_the_same_class_again_replaces_the_old_one(registered):
     assert gymnasium.spec(id).kwargs == {}
 
 
-def test_another_class_replaces_an_id_with_force_alone(registered):
-    id = registered("test/Forced-v0", Echo)
-    with pytest.raises(InvalidOptionError, match=f"by {__name__}:Echo.*force"):
-        roll_vec.register(id, Plain)
-    assert isinstance(gymnasium.make(id).unwrapped, Echo)
-    registered(id, Plain, force=True)
-    assert isinstance(gymnasium.make(id).unwrapped, Plain)
-
-
 @pytest.mark.parametrize("cls", [Echo, Switch])
 def test_a_closed_environment_of_users_names_itself(registered, cls):
     """The base class refuses resets, the layer of texts steps and frames as well."""

@@ -25,7 +25,7 @@ _SEEDINGS = ("level", "stream")
 # The arrays of snapshots beside variables.
 RESERVED = (
     *("elapsed_steps", "successes", "generator_states", "seeds", "has_ended"),
-    *("episodes_first_seeds", "episodes_numbers", "level_numbers"),
+    *("episodes_first_seeds", "episodes_numbers"),
 )
 # Infos that a batch or Gymnasium adds.
 _OTHER_INFOS = (

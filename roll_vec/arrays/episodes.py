@@ -161,7 +161,6 @@ class EpisodeEngine(ObservedEngine):
             out = self._make_arrays()
         self._run(bound.begin, n, bound.words, env_ids, out, is_new)
         self._observations = out
-        self._note_levels(env_ids)
 
     def _begin_from_levels(
         self, env_ids: Ids, first_seeds: Seeds, numbers: Seeds
@@ -172,33 +171,12 @@ class EpisodeEngine(ObservedEngine):
         levels, level_indices = self.level_provider.get(seeds)
         arguments = env_ids, levels, level_indices, seeds, self._state
         self._run(self._kernels.begin_levels, len(env_ids), *arguments)
-        if self._needs_level_numbers:
-            self.level_numbers[env_ids] = self.level_provider.level_numbers(seeds)
         if len(env_ids) == self.num_envs:
             self._observations = None
         elif self._observations:
             self._write_observations(env_ids, env_ids, self._observations)
         self.first_seeds[env_ids] = first_seeds
         self.episode_numbers[env_ids] = numbers
-
-    def _note_levels(self, env_ids: Ids) -> None:
-        """Note episodes that a kernel has begun, whose levels have no numbers yet."""
-        if self._needs_level_numbers:
-            self._is_unnumbered[env_ids] = self._has_unnumbered = True
-
-    @property
-    def level_numbers(self) -> Ids:
-        """The levels that are played: `LevelProvider.level_numbers`, (n,) int64.
-
-        Zeros if nothing needs them: neither ``levels`` nor ``level_info`` is in the
-        options.
-        """
-        if self._has_unnumbered:
-            env_ids = np.flatnonzero(self._is_unnumbered)
-            self._is_unnumbered[:] = self._has_unnumbered = False
-            seeds = self.seeds_of(env_ids)
-            self._level_numbers[env_ids] = self.level_provider.level_numbers(seeds)
-        return self._level_numbers
 
     # ---------------------------------------------------------------- level options
 
@@ -226,8 +204,6 @@ class EpisodeEngine(ObservedEngine):
                 message = f"{name}: rules read it: make a new environment"
                 raise UnsupportedError(message)
         provider = options.make_provider(self.num_threads)
-        # By the options with which the episodes have begun.
-        _ = self.level_numbers
         self.options, self.level_provider, self._bound = options, provider, {}
 
     # ---------------------------------------------------------------- state
@@ -243,7 +219,6 @@ class EpisodeEngine(ObservedEngine):
         if not self.is_stream:
             arrays["episodes_first_seeds"] = self.first_seeds
             arrays["episodes_numbers"] = self.episode_numbers
-            arrays["level_numbers"] = self.level_numbers
         return arrays | self.named_variables()
 
     def get_state(self, env_ids: Ids | None = None) -> dict[str, NDArray[Any]]:
@@ -273,8 +248,7 @@ class EpisodeEngine(ObservedEngine):
         most = max_steps or self.max_steps or MAX_INT
         limits = {"elapsed_steps": (0, most), **self.options.known_limits}
         if not self.is_stream:
-            last = self.level_provider.last_number
-            limits |= {**_LIMITS, "level_numbers": (0, last)}
+            limits |= _LIMITS
         if self.options.has_generator:
             check_generators(arrays["generator_states"])
         for name in [name for name in limits if name in arrays]:

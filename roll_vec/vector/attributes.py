@@ -207,8 +207,6 @@ class BatchAttributes(Batch):
             If the game does not know the objective.
         SolverLimitError
             If a search was too long; names the environments.
-        UnsolvableLevelError
-            If a level that the user gave has no solution from its start.
         UnsupportedError
             If the environments have no solver.
         ClosedError

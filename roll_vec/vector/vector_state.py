@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidFileError, InvalidStateError
-from roll_vec.seeding import check_seed
 from roll_vec.storage.npz_files import read_npz, write_npz
 from roll_vec.vector.masks import check_indices
 from roll_vec.vector.values import (
@@ -25,12 +24,9 @@ from roll_vec.vector.values import (
     STATES,
     check_seeds,
     decode_seeds,
-    encode_seeds,
     from_bytes,
     has_pickles,
     is_values,
-    replace_rows,
-    to_bytes,
 )
 
 STATE_VERSION = 2
@@ -229,44 +225,6 @@ class VectorState:
             raise InvalidStateError(message)
         value: dict[str, Any] = from_bytes(content, f"{STATES}[{index}]")
         return value
-
-    def replace_row(self, index: int, row: Mapping[str, Any]) -> VectorState:
-        """Return a snapshot whose environment ``index`` is in another state.
-
-        Parameters
-        ----------
-        index : int
-        row : mapping
-            As `get_state` of the single environment returned it.  A name that it lacks
-            keeps its value.  In a pool the observation that `set_state` returns stays
-            as it was until the environment's next step, and a value that is no plain
-            data becomes a pickle, which this snapshot must be allowed to have.
-
-        Raises
-        ------
-        InvalidStateError
-            For a name that the snapshot does not have, or a value of another shape, or
-            that the array cannot have.
-        InvalidSeedError
-        """
-        index = operator.index(index)
-        check_indices("rows", [index], self.num_envs)
-        if self._has_objects:
-            content = np.array([to_bytes(row)])
-            states = replace_rows(self.arrays[STATES], [index], content)
-            return self._with({**self.arrays, STATES: states}, _valid_for="")
-        unknown = sorted(row.keys() - self.arrays.keys())
-        if unknown:
-            accepted = f"some of {sorted(self.arrays)}"
-            raise InvalidStateError.expected("row", accepted, unknown)
-        arrays = {name: array.copy() for name, array in self.arrays.items()}
-        for name, value in row.items():
-            if name == "seeds":
-                seed = encode_seeds([None if value is None else check_seed(value)])
-                arrays[name] = replace_rows(arrays[name], [index], seed)
-            else:
-                arrays[name][index] = fit_value(name, value, arrays[name][index])
-        return self._with(arrays, _valid_for="")
 
     @staticmethod
     def concatenate(states: Sequence[VectorState]) -> VectorState:

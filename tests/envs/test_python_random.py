@@ -66,7 +66,7 @@ def _no_class_of_another_test(forgets_ids):
 
 def test_the_draws_are_those_of_python_after_the_seed_of_the_episode():
     # An episode of 60 steps draws more than the 624 words of a generator.
-    roll_vec.register(_ID, Draws, max_episode_steps=60, force=True)
+    roll_vec.register(_ID, Draws, max_episode_steps=60)
     seeds = [0, 2**32 - 1, 2**40]
     envs = gymnasium.make_vec(_ID, num_envs=3)
     envs.reset(seed=seeds)
@@ -86,4 +86,4 @@ def test_a_stream_has_no_seeds_of_episodes():
         seeding = "stream"
 
     with pytest.raises(InvalidOptionError, match=r"Stream\.begin: expected"):
-        roll_vec.register(_ID, Stream, max_episode_steps=60, force=True)
+        roll_vec.register(_ID, Stream, max_episode_steps=60)

@@ -59,7 +59,6 @@ WRONG_ENTRIES = {
         {"player": np.int32(-1)},
         {"boxes_left": np.int32(7)},
         {"grid": np.full((5, 5), 9, np.uint8)},
-        {"level_numbers": np.int64(-1)},
     ),
     RANDOM_LAKE: (
         {"grid": np.zeros((4, 4), np.uint8)},

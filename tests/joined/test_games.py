@@ -445,7 +445,7 @@ class Walk(roll_vec.GridEnv):
 
 
 def test_actions_are_those_of_each_game_before_anything_moves(forgets_ids):
-    roll_vec.register("tests_games/Walk-v0", Walk, force=True)
+    roll_vec.register("tests_games/Walk-v0", Walk)
     sokoban = {"action_start": 1, "obs_mode": "text"}
     parts = {
         "rooms": roll_vec.make_vec("roll_vec/Sokoban-v0", 2, **sokoban),

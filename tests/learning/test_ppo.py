@@ -230,7 +230,7 @@ def test_a_training_continues_bit_for_bit_and_refuses_another_task(example, tmp_
     for name in ("stage", "success", "mean_return"):
         assert getattr(first, name) == getattr(second, name)
     assert first.curve.points == second.curve.points
-    numbers = [t.envs.get_state().arrays["level_numbers"] for t in (first, second)]
+    numbers = [t.envs.get_state().arrays["episodes_numbers"] for t in (first, second)]
     np.testing.assert_array_equal(*numbers)
     other = make_training(example, updates=7)
     weights = weights_of(other)
