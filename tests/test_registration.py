@@ -84,7 +84,7 @@ def test_an_entry_of_the_table_may_name_rules_that_are_not_imported(monkeypatch)
         assert batch.get_attr("length") == (5, 5, 5)
         batch.step([0, 1, 1])
         assert batch.get_attr("num_env_steps") == (1, 1, 1)
-        with pytest.raises(AttributeError, match=r"nothing.*: action_mask, .*, door, "):
+        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
             batch.get_attr("nothing")
     finally:
         del gymnasium.registry[id]

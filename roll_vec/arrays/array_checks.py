@@ -24,7 +24,7 @@ from roll_vec.vector.env import BatchOptions
 _SEEDINGS = ("level", "stream")
 # The arrays of snapshots beside variables.
 RESERVED = (
-    *("elapsed_steps", "successes", "generator_states", "seeds", "has_ended"),
+    *("elapsed_steps", "successes", "generator_states", "has_ended"),
     *("episodes_first_seeds", "episodes_numbers"),
 )
 # Infos that a batch or Gymnasium adds.

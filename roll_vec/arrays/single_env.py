@@ -429,8 +429,8 @@ class SingleEnv(ClosableEnv):
         -------
         dict
             Row i of each array of a batch's `VectorState`, as `VectorState.row` has it;
-            ``seeds``, the seed of the stream or None; ``has_ended``, whether the
-            episode has ended by the rules or at the option ``max_steps``.
+            ``has_ended``, whether the episode has ended by the rules or at the option
+            ``max_steps``.
 
         Raises
         ------
@@ -438,7 +438,7 @@ class SingleEnv(ClosableEnv):
         """
         self._check_started()
         row = {name: array[0] for name, array in self._engine.get_state().items()}
-        return {**row, "seeds": self._np_random_seed, "has_ended": self._has_ended}
+        return {**row, "has_ended": self._has_ended}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, or to a row of a batch's state.
@@ -469,11 +469,9 @@ class SingleEnv(ClosableEnv):
             arrays[name] = np.asarray(fitting)[np.newaxis]
         # It may have been stepped past its limit.
         engine.check_state(arrays, MAX_INT)
-        seed = state.get("seeds")
-        seed = None if seed is None else check_seed(seed)
         self._is_ready = False
         engine.set_state(arrays, _ONE, _ONE)
-        self._np_random_seed, self._has_started = seed, True
+        self._np_random_seed, self._has_started = None, True
         self._has_ended = bool(state.get("has_ended", False))
         self._show()
         self._is_ready = True

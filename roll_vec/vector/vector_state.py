@@ -22,8 +22,6 @@ from roll_vec.vector.values import (
     PICKLED,
     PLAIN,
     STATES,
-    check_seeds,
-    decode_seeds,
     from_bytes,
     has_pickles,
     is_values,
@@ -36,7 +34,6 @@ ROWS = "a sequence of integers, one for each environment"
 """What the argument ``rows`` of methods of snapshots may be."""
 
 _KIND = "snapshot"
-_BATCH_ARRAYS = "seeds", "has_ended"
 _OTHER_FORMATS = " (roll_vec 0.2.0 reads version 1)"
 
 
@@ -55,8 +52,8 @@ class VectorState:
         All keywords that two batches must share to exchange snapshots, as `json` writes
         them.
     arrays : mapping from str to array
-        Row i belongs to environment i.  ``seeds`` and ``has_ended`` are those of the
-        batch, all others of its engine.
+        Row i belongs to environment i.  ``has_ended`` is that of the batch, all others
+        are those of its engine.
     allow_pickle : bool
         Whether pickles in ``arrays`` may be read, see `load`.  `set_state` and `row`
         raise for them otherwise.  A snapshot that a batch returned has the permission;
@@ -198,7 +195,7 @@ class VectorState:
         Returns
         -------
         dict
-            Scalars and arrays, by the names of ``arrays``; ``seeds`` is an int or None.
+            Scalars and arrays, by the names of ``arrays``.
             Of a pool the value that `get_state` of the environment returned.
 
         Raises
@@ -212,9 +209,7 @@ class VectorState:
         index = operator.index(index)
         check_indices("rows", [index], self.num_envs)
         if not self._has_objects:
-            row = {name: array[index] for name, array in self.arrays.items()}
-            (row["seeds"],) = decode_seeds(self.arrays["seeds"][[index]])
-            return row
+            return {name: array[index] for name, array in self.arrays.items()}
         self._check_pickles()
         content = bytes(self.arrays[STATES][index])
         if content[:1] not in (PLAIN, PICKLED):
@@ -323,7 +318,7 @@ class VectorState:
             raise InvalidStateError(message)
 
     def engine_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays but those of the batch.
+        """Return all arrays but ``has_ended``.
 
         Raises
         ------
@@ -331,7 +326,7 @@ class VectorState:
             If it has pickles that are not allowed.
         """
         self._check_pickles()
-        return {k: v for k, v in self.arrays.items() if k not in _BATCH_ARRAYS}
+        return {k: v for k, v in self.arrays.items() if k != "has_ended"}
 
     def check_configuration(
         self, id: str, configuration: Mapping[str, Any], digest: str
@@ -356,7 +351,7 @@ class VectorState:
 
 
 def check_batch_arrays(arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Check the arrays of the batch, and that all arrays have as many rows.
+    """Check ``has_ended``, and that all arrays have as many rows.
 
     Raises
     ------
@@ -364,10 +359,9 @@ def check_batch_arrays(arrays: Mapping[str, NDArray[Any]]) -> None:
     """
     shapes = {name: array.shape for name, array in arrays.items()}
     lengths = {shape[:1] for shape in shapes.values()}
-    if not {*_BATCH_ARRAYS} <= arrays.keys() or len(lengths) > 1 or () in lengths:
-        accepted = f"{_BATCH_ARRAYS} among them, and a row for each environment in all"
+    if "has_ended" not in arrays or len(lengths) > 1 or () in lengths:
+        accepted = "has_ended among them, and a row for each environment in all"
         raise InvalidStateError.expected("arrays", accepted, shapes)
-    check_seeds(arrays["seeds"])
     ended = arrays["has_ended"]
     # Other bytes than 0 and 1 are possible in memory that somebody has changed.
     if ended.dtype != np.bool_ or ended.ndim != 1 or (ended.view(np.uint8) > 1).any():

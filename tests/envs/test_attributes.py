@@ -327,8 +327,8 @@ def test_the_codes_of_a_board_are_those_that_have_looks():
     [
         ({"state_limits": {"hight": (0, 1)}}, "state_limits: .*height, bounces"),
         (
-            {"state": {"seeds": np.int8}, "state_limits": {}},
-            "state: .* none of .*seeds",
+            {"state": {"successes": np.int8}, "state_limits": {}},
+            "state: .* none of .*successes",
         ),
         ({"state_limits": {"height": 10.0}}, r"state_limits\['height'\]: .* a pair"),
         # A comma is missing.

@@ -62,8 +62,6 @@ BLOCKS = (
     *("<think> </think>\n\t<answer>up || Left</answer>", "\\boxed{Up}", "\\boxed{a}"),
 )
 TOKEN_LISTS = (TOKENS, None, ("<|im_end|>", "<think>"), ("aa", "a"), ("|", "Up "))
-
-
 pytestmark = pytest.mark.filterwarnings("ignore:action_pattern")
 SEARCHES = [
     {"action_pattern": pattern, "special_token_list": tokens, "match": match}
@@ -75,11 +73,13 @@ SPLITS = [
     {"action_separator": separator, "max_actions_per_turn": 2}
     for separator in ("||", "a")
 ]
-ALL_OPTIONS = [
-    TextOptions(**search, **split)
-    for search in ({}, *SEARCHES)
-    for split in ({}, *SPLITS)
-]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", SlowPatternWarning)
+    ALL_OPTIONS = [
+        TextOptions(**search, **split)
+        for search in ({}, *SEARCHES)
+        for split in ({}, *SPLITS)
+    ]
 
 
 def plain_find(text, options):
