@@ -38,12 +38,17 @@ THREADS_VARIABLE = "ROLL_VEC_NUM_THREADS"
 _MAX_SECONDS = 1e9
 
 
-@functools.lru_cache(maxsize=256)
 def keywords_of(function: Any) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a function or class by name, from a cache.
 
     A pool asks for them several times for each of its environments.
     """
+    return _read_signature(function)
+
+
+# Behind a function of Any: to mypy the classes of dataclasses cannot be hashed.
+@functools.lru_cache(maxsize=256)
+def _read_signature(function: Any) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(function).parameters
 
 

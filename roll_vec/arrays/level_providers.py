@@ -9,13 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidStateError
+from roll_vec.errors import InvalidOptionError, InvalidStateError
 
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
 
 # A finite set of levels that takes more memory than this is not kept.
 CACHE_BYTES = 1 << 30
+
+
+def read_levels(levels: Any) -> NDArray[Any]:
+    """Return levels of a user as one array, level by level.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    try:
+        array = np.array(levels, order="C")
+    except ValueError:  # levels of several shapes
+        array = np.empty(0, object)
+    if array.dtype.kind not in "biuf" or not array.ndim or not len(array):
+        accepted = "an array or a list of levels, all of one shape"
+        raise InvalidOptionError.expected("levels", accepted, levels)
+    return array
 
 
 class LevelNumbers:

@@ -352,8 +352,8 @@ class SingleEnv(ClosableEnv):
         """A copy of the generator of the rules; None before the first reset."""
         return self._engine.generators()[0] if self._has_started else None
 
-    @property
-    def np_random(self) -> np.random.Generator:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def np_random(self) -> np.random.Generator:
         """A copy of the generator of the rules.
 
         It draws the numbers that the rules draw next, and does not affect them.
