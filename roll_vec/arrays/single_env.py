@@ -45,6 +45,9 @@ class SingleEnv(ClosableEnv):
         The validated keywords, with the level options of the next episode.
     num_env_steps : int
         Steps of the current episode.
+    action_lookup : dict of int to str
+        Names of the actions.  This and other attributes are those of
+        `ArrayEngine.get_attribute`.
     level_seed : int or None
         Seed of the current episode, below 2**32; None before the first reset.  Games
         whose random numbers are one stream do not have it.
@@ -115,16 +118,6 @@ class SingleEnv(ClosableEnv):
     def options(self) -> Any:
         """The validated keywords, with the level options of the next episode."""
         return self._engine.options
-
-    @property
-    def num_env_steps(self) -> int:
-        """Steps of the current episode."""
-        return int(self._engine.elapsed_steps[0])
-
-    @property
-    def action_lookup(self) -> dict[int, str]:
-        """Names of the actions."""
-        return dict(self.options.action_lookup)
 
     @property
     def accepts_noop(self) -> bool:
