@@ -27,17 +27,6 @@ RESERVED = (
     *("elapsed_steps", "successes", "generator_states", "has_ended"),
     *("episodes_first_seeds", "episodes_numbers"),
 )
-# Infos that a batch or Gymnasium adds.
-_OTHER_INFOS = (
-    "final_obs",
-    "final_info",
-    "episode",
-    "seed",
-    "level",
-    "action_mask",
-    "action_is_valid",
-    "env_instruction",
-)
 _BATCH_KEYWORDS = {
     *keywords_of(BatchOptions),
     *("id", "num_envs", "num_threads", "max_episode_steps", "seed"),
@@ -175,13 +164,8 @@ def _check_names(options: ArrayEnv, name: str) -> None:
         is_right = isinstance(infos, (tuple, list)) and len({*infos}) == len(infos)
         _require(is_right, f"{name}.{declaration}", accepted, infos)
     owner, names = f"{name}.infos", f"names of variables, {', '.join(variables)}"
-    accepted = f"none of the package's own, {', '.join(_OTHER_INFOS)}"
-    # Infos of a base class of this package are right.
-    bases = [cls for cls in type(options).__mro__ if "infos" in vars(cls)]
-    is_ours = bases[0].__module__.startswith("roll_vec.")
     for info in (*options.infos, *options.reset_infos):
         _require(info in variables, owner, names, info)
-        _require(is_ours or info not in _OTHER_INFOS, owner, accepted, info)
     if "success" in options.infos:
         is_bool = variables["success"] == (np.dtype(bool), ())
         value = options.state["success"]

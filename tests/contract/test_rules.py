@@ -369,10 +369,6 @@ CLASHES = [
     ({"state": {"seed": np.int32, "board": np.uint8}, "infos": ("seed",)}, "Mine"),
     ({"infos": ("success", "level")}, r"Mine\.infos: expected names"),
     (
-        {"state": {**WALK_STATE, "level": np.int8}, "infos": ("level",)},
-        r"Mine\.infos: expected none of the package's own",
-    ),
-    (
         {"state": {**WALK_STATE, "success": (np.bool_, 2)}},
         "success'.: expected np.bool_",
     ),
