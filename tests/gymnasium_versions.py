@@ -1,7 +1,4 @@
-"""Where Gymnasium differs from version to version: the one place that tests ask.
-
-``tests/pins/test_differences.py`` compares it with the installed Gymnasium.
-"""
+"""Differences between versions of Gymnasium: the one place that tests ask."""
 
 import copy
 import re
@@ -18,15 +15,10 @@ VERSION = tuple(map(int, re.findall(r"\d+", gymnasium.__version__)[:3]))
 SINCE = {
     "Discrete takes a dtype": (1, 2, 2),
     "a lake takes success_rate and reward_schedule": (1, 2, 1),
-    "RecordVideo takes batches": (1, 2, 1),
-    "SyncVectorEnv counts the actions": (1, 2, 1),
-    "DictInfoToList takes keys without a mask": (1, 2, 2),
     "VectorEnv has no __del__": (1, 3, 0),
     "SyncVectorEnv leaves the metadata of its environments alone": (1, 4, 0),
     "RecordEpisodeStatistics counts the first step in SAME_STEP": (1, 4, 0),
-    "a bad argument is a ValueError or TypeError": (1, 4, 0),
     "Gymnasium's own batches have these defects and no others": (1, 4, 0),
-    "check_env looks for shared results": (1, 4, 0),
 }
 
 

@@ -3,9 +3,7 @@
 import enum
 import json
 import struct
-import tracemalloc
 import zipfile
-from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -102,17 +100,6 @@ def rewrite(path, changes):
             archive.writestr(name, data)
 
 
-@contextmanager
-def at_most(mebibytes):
-    """Fail if a block takes more memory."""
-    tracemalloc.start()
-    try:
-        yield
-        assert tracemalloc.get_traced_memory()[1] < mebibytes << 20
-    finally:
-        tracemalloc.stop()
-
-
 # A 12 in place of the 11.
 ELEVENTH = (b"\x0a\0\0\0\x0b", b"\x0a\0\0\0\x0c")
 
@@ -154,12 +141,6 @@ def test_a_snapshot_with_another_header_is_refused(path):
     for arrays in ({}, {"has_ended": np.array(True)}):
         with pytest.raises(InvalidStateError, match=r"arrays: expected .* among them"):
             VectorState("a", {}, arrays)
-
-
-def test_an_array_takes_its_own_size_once(path):
-    write_npz(path, "snapshot", 1, {}, {"array": np.zeros(8 << 20, np.uint8)})
-    with at_most(13):
-        read_npz(path, "snapshot", 1)
 
 
 # --------------------------------------------------------------------------- plain data

@@ -57,6 +57,23 @@ def _show(value):
     return repr(value)
 
 
+def refusals(call, *values):
+    """Return the first words of the errors of a call, and how many values have each.
+
+    The value that a message names at its end is left out.
+    """
+    counts = {}
+    for value in values:
+        words = "no error"
+        try:
+            call(value)
+        except Exception as error:
+            text = str(error).replace(str(Path.cwd()), "FOLDER")
+            words = f"{type(error).__name__}: {text.partition(', got ')[0]}"[:72]
+        counts[words] = counts.get(words, 0) + 1
+    return counts
+
+
 def sections(paths=FILES):
     """Return the lines of each section by its name, with those above the first one."""
     by_name = {}

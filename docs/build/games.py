@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from docs.build.tables import code, table
@@ -12,105 +13,157 @@ from roll_vec.descriptions.report import describe_sections
 from roll_vec.evaluation.splits import SPLITS
 from roll_vec.registration import ENVIRONMENTS
 
-Rows = Iterable[Sequence[str]]
+Row = tuple[str, ...]
 IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
-# A keyword that so many ids have with the same words is in one table for all.
-COMMON = 5
-SECTIONS = ("actions", "observations", "cells", "rewards", "ends", "infos", "keywords")
+HEADS = {
+    "actions": ("space", "actions", "remarks"),
+    "observations": ("`obs_mode`", "space", "observation"),
+    "modes": ("`obs_mode`", "observation"),
+    "cells": ("code", "glyph", "meaning"),
+    "rewards": ("reward", "for"),
+    "ends": ("end", "event"),
+    "infos": ("key", "type", "call", "meaning"),
+    "keywords": ("keyword", "meaning"),
+    "text": ("keyword", "meaning"),
+    "differences": ("difference",),
+}
+SECTIONS = [name for name in HEADS if name not in ("modes", "text")]
 describe = functools.cache(describe_env)
 
 
 def facts(_: str) -> str:
-    """Return a table of all ids: classes, spaces, rewards, originals."""
+    """Return a table of all ids: originals, default observations and actions."""
     rows = []
     for id in IDS:
-        one, parts = describe(id), _sections(id)
+        one = describe(id)
         first = one.observations[0]
-        rewards = [f"{reward.value}: {reward.rule}" for reward in one.rewards]
-        sources = [": ".join((row[0], row[-1])) for row in parts["sources"][1]]
         rows.append(
             [
-                f"[{code(id)}]({one.page.rpartition('/')[2]})<br>{one.summary}",
-                code(str(ENVIRONMENTS[id].entry).rpartition(":")[2]),
+                f"[{code(id)}]({one.page.rpartition('/')[2]})",
+                one.summary,
+                "<br>".join(row[0] for row in _sections(id)["sources"]),
                 f"{first.mode} {code(first.space)}",
                 one.list_actions().lower() or code(one.action_space),
-                *map("<br>".join, (rewards, sources, one.differences)),
             ]
         )
-    heads = ("id", "class in `roll_vec.envs`", "observations", "actions", "rewards")
-    return table((*heads, "equal to the bit", "differences"), rows)
+    return table(("id", "game", "original", "observations", "actions"), rows)
 
 
 def rules(id: str) -> str:
     """Return the words of a game, from its docstring."""
     one = describe(id)
-    return f"`{id}`: {one.summary}.\n\n" + one.docstring.replace("``", "`")
+    return f"`{id}`\n\n" + one.docstring.replace("``", "`")
 
 
-def tables(ids: str) -> str:
-    """Return a table of each kind for some ids."""
+def tables(words: str) -> str:
+    """Return tables of some ids, without the rows of several pages.
+
+    The words are ids, and names of sections if not all of them are wanted.
+    """
     parts = []
-    sections = {id: _sections(id) for id in ids.split()}
-    for name in SECTIONS:
-        every = {id: part.get(name, ((), ())) for id, part in sections.items()}
-        rows = _merge({id: rows for id, (_, rows) in every.items()})
+    names = [word for word in words.split() if word in SECTIONS] or SECTIONS
+    ids = [word for word in words.split() if word not in SECTIONS]
+    for name in names:
+        rows = _merge({id: _rows_of_page(id, name) for id in ids})
         if rows:
-            heads = ("id", *max((heads for heads, _ in every.values()), key=len))
+            heads = ("id", *HEADS[name])
             # A page of one id does not repeat it.
-            first = len(sections) == 1
+            first = len(ids) == 1
             cells = table(heads[first:], [row[first:] for row in rows])
             parts.append(f"### {name.capitalize()}\n\n{cells}")
     return "\n\n".join(parts)
 
 
-def common_keywords(kind: str) -> str:
-    """Return a table of the keywords that many ids have: of ``text``, or all others."""
-    some = {
-        id: [row for row in _keywords(id, kind == "text") if row in _common()]
-        for id in IDS
-    }
-    return _keyword_table(some)
+def common(name: str) -> str:
+    """Return the rows of several pages: infos, modes, keywords, text.
+
+    ``modes`` are those of observations, ``text`` the keywords of text actions.
+    """
+    return _with_ids(HEADS[name], {id: _common_rows(id, name) for id in IDS})
 
 
 def batch_keywords(_: str) -> str:
     """Return a table of the keywords of batches."""
     kinds = {"arrays": False, "pools": True}
-    rows = {kind: map(_row, describe_batch_keywords(x)) for kind, x in kinds.items()}
-    return _keyword_table(rows)
+    rows = {
+        kind: map(_keyword, describe_batch_keywords(x)) for kind, x in kinds.items()
+    }
+    return _with_ids(HEADS["keywords"], rows)
 
 
 def splits(_: str) -> str:
     """Return a table of all evaluation splits, with the begin of their digests."""
     rows = []
     for one in (split for by_name in SPLITS.values() for split in by_name.values()):
-        options = {**one.keywords, **one.bands}
-        words = " ".join(f"`{name}={value!r}`" for name, value in options.items())
+        title = one.title.replace("the defaults", "")
         size, digest = f"{len(one):,}", code(one.digest[:12])
-        rows.append((code(one.id), code(one.name), size, one.title, words, digest))
-    return table(("id", "split", "episodes", "of", "keywords", "digest"), rows)
+        rows.append((code(one.id), code(one.name), size, title, digest))
+    return table(("id", "split", "episodes", "of", "digest"), rows)
 
 
 @functools.cache
-def _sections(id: str) -> Mapping[str, tuple[Sequence[str], Rows]]:
-    """Return heads and rows of each section of an id."""
+def _sections(id: str) -> Mapping[str, list[Row]]:
+    """Return the rows of each section of an id."""
     one = describe(id)
-    parts: dict[str, tuple[Sequence[str], Rows]] = {
-        x.name: (x.columns, x.rows) for x in describe_sections(one)
-    }
-    actions = (code(one.action_space), one.list_actions(), one.action_note)
-    parts["actions"] = (("space", "actions", "remarks"), [actions])
-    own = [row for row in _keywords(id) if row not in _common()]
-    return parts | {"keywords": (("keyword", "meaning"), own)}
+    rows = {x.name: [tuple(row) for row in x.rows] for x in describe_sections(one)}
+    rows["actions"] = [(code(one.action_space), one.list_actions(), one.action_note)]
+    # Games of texts have one mode, without a name.
+    rows["observations"] = [
+        row if len(row) > 1 else ("", *row, "") for row in rows["observations"]
+    ]
+    rows["modes"] = [(row[0], row[-1]) for row in rows["observations"]]
+    # The masks of all numbers of actions are one row.
+    rows["infos"] = [
+        tuple(re.sub(r"^\(\d+,\)", "(A,)", cell) for cell in row)
+        for row in rows["infos"]
+    ]
+    # Cells that are numbers are one row.
+    if numbers := [row[0] for row in rows["cells"] if row[2] == row[0]]:
+        cells = [row for row in rows["cells"] if row[2] != row[0]]
+        name = f"{numbers[0]} to {numbers[-1]}"
+        rows["cells"] = [*cells, (name, "the number", "this number")]
+    texts = [one.owner == "TextOptions" for one in one.keywords]
+    for name, is_text in (("text", True), ("keywords", False)):
+        pairs = zip(one.keywords, texts, strict=True)
+        rows[name] = [_keyword(x) for x, of_text in pairs if of_text == is_text]
+    return rows
 
 
-def _keyword_table(tables: Mapping[str, Rows]) -> str:
-    rows = [(name, of, meaning) for of, name, meaning in _merge(tables)]
-    return table(("keyword", "of", "meaning"), rows)
+@functools.cache
+def _rows_of_several_pages(name: str) -> set[Row]:
+    pages: dict[Row, set[str]] = {}
+    for id in IDS:
+        for row in _sections(id)[name]:
+            pages.setdefault(row, set()).add(describe(id).page)
+    return {row for row, names in pages.items() if len(names) > 1}
 
 
-def _merge(tables: Mapping[str, Rows]) -> list[list[str]]:
+def _common_rows(id: str, name: str) -> list[Row]:
+    rows = _rows_of_several_pages(name)
+    return [row for row in _sections(id)[name] if row in rows]
+
+
+def _rows_of_page(id: str, name: str) -> list[Row]:
+    """Return the rows that are in no common table; of modes also the default."""
+    rows = _sections(id)[name]
+    if name in ("infos", "keywords"):
+        return [row for row in rows if row not in _rows_of_several_pages(name)]
+    if name == "observations":
+        modes = _rows_of_several_pages("modes")
+        others = [row for row in rows[1:] if (row[0], row[-1]) not in modes]
+        return [rows[0], *others]
+    return rows
+
+
+def _with_ids(heads: Sequence[str], tables: Mapping[str, Iterable[Row]]) -> str:
+    """Return a table whose second column has the names of the tables of a row."""
+    rows = [(name, of, *rest) for of, name, *rest in _merge(tables)]
+    return table((heads[0], "of", *heads[1:]), rows)
+
+
+def _merge(tables: Mapping[str, Iterable[Row]]) -> list[list[str]]:
     """Return the rows of several tables, each once, behind the names of its tables."""
-    names: dict[Sequence[str], list[str]] = {}
+    names: dict[Row, list[str]] = {}
     for name, rows in tables.items():
         for row in rows:
             names.setdefault(tuple(row), []).append(name)
@@ -120,22 +173,32 @@ def _merge(tables: Mapping[str, Rows]) -> list[list[str]]:
 def _names(some: Sequence[str], every: Sequence[str]) -> str:
     missing = [name for name in every if name not in some]
     is_short = len(missing) < len(some) / 2
+    if not is_short and [*every] == IDS:
+        some = _with_groups(some)
     names = ", ".join(missing if is_short else some).replace("roll_vec/", "")
     return f"all{' but ' * bool(names)}{names}" if is_short else names
 
 
-def _row(keyword: Keyword) -> tuple[str, str]:
+def _with_groups(ids: Sequence[str]) -> list[str]:
+    """Return ids, with the name of a group in the place of all its ids."""
+    pages = {id: describe(id).page for id in IDS}
+    groups = {
+        "grids": [id for id in IDS if describe(id).cells],
+        "grids with levels": [
+            id
+            for id in IDS
+            if describe(id).cells
+            and "``seed``" in [x[0] for x in _sections(id)["infos"]]
+        ],
+        "[small games](small_games.md)": [x for x in IDS if "small_" in pages[x]],
+    }
+    names = [*ids]
+    for group, members in groups.items():
+        if {*members} <= {*names}:
+            names = [group, *(name for name in names if name not in members)]
+    return names
+
+
+def _keyword(keyword: Keyword) -> Row:
     default = f"={keyword.default}" if keyword.default else ""
     return f"`{keyword.name}{default}`<br>{keyword.type}", keyword.description
-
-
-def _keywords(id: str, of_text: bool = False) -> list[tuple[str, str]]:
-    every = describe(id).keywords
-    return [_row(one) for one in every if (one.owner == "TextOptions") == of_text]
-
-
-@functools.cache
-def _common() -> set[tuple[str, str]]:
-    """Return the rows of keywords that many ids have."""
-    rows = [row for id in IDS for x in (True, False) for row in _keywords(id, x)]
-    return {row for row in rows if rows.count(row) >= COMMON}

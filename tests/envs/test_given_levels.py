@@ -1,7 +1,6 @@
 """Levels of users in both games: keywords beside them, play, copies, ends."""
 
 import copy
-import dataclasses
 import pickle
 
 import gymnasium
@@ -30,16 +29,6 @@ def path(tmp_path):
     file = tmp_path / "levels.txt"
     file.write_text(sokoban.COLLECTION)
     return file
-
-
-@each_game
-def test_options_are_made_from_options(id):
-    options = OPTIONS[id](levels=GIVEN[id], start_level=1)
-    assert (options.level_count, options.start_level) == (2, 1)
-    assert options.grid_shape == GIVEN[id].shape[1:]
-    assert OPTIONS[id](**dataclasses.asdict(options)) == options
-    assert dataclasses.replace(options, obs_mode="rgb").grid_shape == options.grid_shape
-    assert options != OPTIONS[id](levels=GIVEN[id][::-1], start_level=1)
 
 
 @pytest.mark.parametrize(

@@ -256,14 +256,3 @@ def test_a_way_through_a_maze_is_found():
 
 
 # ------------------------------------------------------------------------ refusals
-
-
-def test_a_path_that_the_system_refuses_is_named():
-    with pytest.raises(InvalidOptionError, match=r"^levels: .*cannot be read"):
-        room_files.load_levels("a\0b")
-
-
-@pytest.mark.parametrize("levels", ["maps.txt", "SFG\nHHH", ["SFG", "HHH"], [b"SG"]])
-def test_maps_are_no_texts_and_no_files(levels):
-    with pytest.raises(InvalidOptionError, match=r"^levels: expected a list of maps"):
-        LakeSet.load(levels)

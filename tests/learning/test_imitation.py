@@ -63,19 +63,8 @@ def test_a_file_of_episodes_replays_to_success(solver_episodes, tmp_path):
     assert others.task() == episodes.task()
     for name in ("levels", "lengths", "observations", "actions"):
         np.testing.assert_array_equal(getattr(others, name), getattr(episodes, name))
-    # Files of other episodes are errors.
-    id, keywords = TASK
-    assert solver_episodes.load_or_collect(path, *TASK, 40).task() == episodes.task()
-    for arguments in (
-        (id, keywords, 4),
-        (id, {**keywords, "num_boxes": 1}, 40),
-        (LAKE, {"is_slippery": False}, 40),
-    ):
-        with pytest.raises(ValueError, match=r"episodes\.npz' has 40 levels of .*expe"):
-            solver_episodes.load_or_collect(path, *arguments)
-    np.savez(path, levels=np.arange(3))
-    with pytest.raises(ValueError, match="has no actions, id, keywords, lengths, obse"):
-        solver_episodes.load_or_collect(path, *TASK, 40)
+    with pytest.raises(ValueError, match=r"episodes\.npz' has 40 levels of .*expe"):
+        solver_episodes.load_or_collect(path, *TASK, 4)
 
 
 def test_the_clone_solves_new_levels(imitation, solver_episodes):
@@ -105,40 +94,16 @@ def test_levels_equal_to_training_levels_are_not_new(imitation, solver_episodes)
 SMALL = ("--num-levels", 60, "--test-levels", 20, "--seed", 4)
 
 
-def test_a_resumed_training_equals_an_uninterrupted_one(imitation, run, tmp_path):
-    imitation.TEST_INTERVAL = 4
-    whole, part, rest = (tmp_path / name for name in ("whole", "part", "rest"))
-    picture = tmp_path / "curve.png"
-    lines = run(*SMALL, "--updates", 14, "--checkpoint", whole, "--picture", picture)
-    assert picture.read_bytes().startswith(b"\x89PNG")
+def test_the_program_trains_and_goes_on(run, tmp_path):
+    part, picture = tmp_path / "part", tmp_path / "curve.png"
+    run(*SMALL, "--updates", 6, "--checkpoint", part)
+    arguments = (*SMALL, "--updates", 14, "--picture", picture)
+    lines = run(*arguments, "--resume", part)
     assert lines[0].startswith("60 episodes, ")
     assert lines[-1].startswith("solver        100.0% (")
-    run(*SMALL, "--updates", 6, "--checkpoint", part)
-    data = tmp_path / "episodes.npz"
-    again = run(
-        *(*SMALL, "--updates", 14, "--data", data),
-        *("--resume", part, "--checkpoint", rest),
-    )
-    assert again == lines
-    assert run(*SMALL, "--updates", 1, "--data", data, "--resume", rest) == lines
-    first, second = (torch.load(path, weights_only=True) for path in (whole, rest))
-    for contents in (first, second):
-        del contents["parts"]["time"]
-    assert as_plain(first) == as_plain(second)
-    points = first["parts"]["curve"]["points"]
-    solved = [p["step"] for p in points if "solved_test_levels" in p]
-    assert solved == [4, 8, 12]
+    assert picture.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ValueError, match=r"is of seed 4, 60 levels .*expected seed 5"):
         run(*SMALL[:-1], 5, "--updates", 14, "--resume", part)
-
-
-def as_plain(checkpoint):
-    """Return a checkpoint with lists in the place of tensors."""
-    if isinstance(checkpoint, dict):
-        return {key: as_plain(value) for key, value in checkpoint.items()}
-    if isinstance(checkpoint, list):
-        return [as_plain(value) for value in checkpoint]
-    return checkpoint.tolist() if isinstance(checkpoint, torch.Tensor) else checkpoint
 
 
 COUNTDOWN = ["--families", "Countdown", "--max-turns=1", "--learning-rate=0.005"]
@@ -179,29 +144,15 @@ def test_an_update_moves_answers_by_their_advantages(grpo):
     assert gains[0] > 0 > gains[1]
 
 
-def test_valid_answers_become_likely(grpo, capsys):
-    policy = grpo.main([*COUNTDOWN, "--updates=12", "--groups=24"])
+def test_valid_answers_become_likely(grpo, tmp_path, capsys):
+    file, picture = tmp_path / "checkpoint.pt", tmp_path / "curve.png"
+    arguments = [*COUNTDOWN, "--groups=24", f"--checkpoint={file}"]
+    grpo.main([*arguments, "--updates=3"])
+    capsys.readouterr()
+    arguments += [f"--resume={file}", f"--picture={picture}"]
+    policy = grpo.main([*arguments, "--updates=12"])
+    assert picture.stat().st_size > 1000
     row = re.search(r"Countdown +([\d.]+)% +([\d.]+)%", capsys.readouterr().out)
     assert float(row[1]) < 5
     assert float(row[2]) > 50
     assert policy.turns == []
-
-
-def test_a_checkpoint_of_grpo_continues_bit_for_bit(grpo, tmp_path, capsys):
-    arguments = [*COUNTDOWN, "--groups=2", "--seed=3"]
-    whole = grpo.main([*arguments, "--updates=4"])
-    table = capsys.readouterr().out.splitlines()[:2]
-    file = tmp_path / "checkpoint.pt"
-    grpo.main([*arguments, "--updates=2", f"--checkpoint={file}"])
-    picture = tmp_path / "curve.png"
-    later = grpo.main(
-        [*arguments, "--updates=4", f"--resume={file}", f"--picture={picture}"]
-    )
-    assert picture.stat().st_size > 1000
-    with pytest.raises(ValueError, match=r"is a checkpoint of .*'seed': 3.*'seed': 0"):
-        grpo.main([*COUNTDOWN, "--groups=2", f"--resume={file}"])
-    assert capsys.readouterr().out.splitlines()[-3:-1] == table
-    expected = whole.model.state_dict()
-    for name, tensor in later.model.state_dict().items():
-        assert torch.equal(tensor, expected[name]), name
-    assert torch.equal(later.rng.get_state(), whole.rng.get_state())

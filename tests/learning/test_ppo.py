@@ -1,4 +1,4 @@
-"""docs/examples/learning.py and ppo.py, docs/batches.md, and PPO's baselines."""
+"""docs/examples/ppo.py learns; docs/batches.md and PPO's baselines."""
 
 import dataclasses
 import hashlib
@@ -22,129 +22,10 @@ SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 CART_POLE, TAXI = "roll_vec/CartPole-v1", "roll_vec/Taxi-v3"
 
 
-# ---------------------------------------------------------------------- learning.py
-
-
-class TinyTraining:
-    """A training that uses every kind of part: each of them changes the weights."""
-
-    def __init__(self, seed):
-        self.envs = gymnasium.make_vec("roll_vec/Sokoban-v0", num_envs=8)
-        self.observations, _ = self.envs.reset(seed=seed)
-        self.ended = np.zeros(8, bool)
-        self.updates = 0
-        self.torch_rng = torch.Generator().manual_seed(seed)
-        self.numpy_rng = np.random.default_rng(seed)
-        self.network = torch.nn.Linear(36, 4)
-        with torch.no_grad():
-            self.network.weight.normal_(0, 0.1, generator=self.torch_rng)
-            self.network.bias.zero_()
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=0.01)
-        self.schedule = torch.optim.lr_scheduler.ExponentialLR(self.optimizer, 0.9)
-        names = ("network", "optimizer", "schedule", "torch_rng", "numpy_rng")
-        self.parts = {name: getattr(self, name) for name in names}
-
-    def update(self):
-        cells = torch.from_numpy(self.observations).flatten(1).float()
-        logits = self.network(cells)
-        actions = torch.multinomial(logits.softmax(1), 1, generator=self.torch_rng)
-        loss = logits.gather(1, actions)[:, 0] @ torch.from_numpy(
-            (~self.ended * self.numpy_rng.random(8)).astype("f4")
-        )
-        self.optimizer.zero_grad()
-        (loss * (1 + self.updates)).backward()
-        self.optimizer.step()
-        self.schedule.step()
-        self.updates += 1
-        step = self.envs.step(actions[:, 0].numpy() + 1)
-        self.observations, self.ended = step[0], step[2] | step[3]
-
-    def save(self, path, learning):
-        learning.save_checkpoint(
-            path,
-            envs_state=self.envs.get_state(),
-            parts=self.parts,
-            values={"updates": self.updates, "ended": self.ended},
-        )
-
-    def load(self, path, learning):
-        envs_state, values = learning.load_checkpoint(path, self.parts)
-        self.observations = self.envs.set_state(envs_state)
-        self.updates, self.ended = values["updates"], values["ended"]
-
-
-def test_a_checkpoint_continues_bit_for_bit(example, tmp_path):
-    learning = example("learning")
-    first, second = TinyTraining(seed=1), TinyTraining(seed=5)
-    for _ in range(95):  # to just before the step limit: autoresets are to come
-        first.update()
-    first.save(tmp_path / "checkpoint", learning)
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
-    second.load(tmp_path / "checkpoint", learning)
-    for training in (first, second):
-        for _ in range(60):
-            training.update()
-    for one, other in zip(
-        first.network.parameters(), second.network.parameters(), strict=True
-    ):
-        assert torch.equal(one, other)
-
-
-def test_other_files_and_missing_parts_are_errors(example, tmp_path):
-    learning = example("learning")
-    training = TinyTraining(seed=1)
-    training.parts.pop("schedule")
-    path = tmp_path / "checkpoint"
-    training.save(path, learning)
-    weights = training.network.weight.clone()
-    with pytest.raises(ValueError, match="'schedule'"):
-        learning.load_checkpoint(
-            path, {"network": torch.nn.Linear(36, 4), "schedule": training.schedule}
-        )
-    torch.save({"weight": weights}, tmp_path / "other")
-    (tmp_path / "text").write_text("hello")
-    (tmp_path / "half").write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    for name in ("other", "text", "half"):
-        with pytest.raises(ValueError, match=f"{name}' is no checkpoint"):
-            learning.load_checkpoint(tmp_path / name, {})
-    # The network alone is enough for a program that plays.
-    network = torch.nn.Linear(36, 4)
-    learning.load_checkpoint(path, {"network": network})
-    assert torch.equal(network.weight, weights)
-
-
-def test_a_save_that_fails_leaves_the_old_file(example, tmp_path, monkeypatch):
-    learning = example("learning")
-    training, path = TinyTraining(seed=1), tmp_path / "checkpoint"
-    training.save(path, learning)
-    old, envs_state = path.read_bytes(), training.envs.get_state()
-    mersenne = np.random.Generator(np.random.MT19937(1))
-    for arguments in (
-        {"parts": {}, "values": {"counts": {"inner": np.zeros(2)}}},
-        {"parts": {}, "values": {"path": path}},
-        {"parts": {"rng": mersenne}},
-    ):
-        with pytest.raises(ValueError, match="expected plain values"):
-            learning.save_checkpoint(path, envs_state=envs_state, **arguments)
-
-    def interrupt(contents, file):
-        file.write_bytes(b"half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(torch, "save", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        training.save(path, learning)
-    assert path.read_bytes() == old
-    assert [*tmp_path.iterdir()] == [path]
-
-
 def test_the_program_of_the_docs_about_tensors_runs():
     blocks = blocks_of(ROOT / "docs" / "batches.md")
     (block,) = (each for each in blocks if each.startswith("# with torch"))
     exec(compile(block, "<the block of batches.md>", "exec"), {})
-
-
-# --------------------------------------------------------------------------- ppo.py
 
 
 def make_training(example, id=SOKOBAN, num_envs=64, seed=3, **changes):
@@ -213,32 +94,6 @@ def test_advantages_equal_sums_along_episodes(example):
             assert advantages[start, i] == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_training_continues_bit_for_bit_and_refuses_another_task(example, tmp_path):
-    first, second = make_training(example), make_training(example, seed=9)
-    first.curve.add(0, success=0)
-    first.success = 1.0
-    first.update()
-    assert first.stage == 1
-    first.save(tmp_path / "checkpoint")
-    second.success = 1.0  # only here: a stage more than in the checkpoint
-    second.update()
-    second.load(tmp_path / "checkpoint")
-    for training in (first, second):
-        for _ in range(2):
-            training.update()
-    assert torch.equal(weights_of(first), weights_of(second))
-    for name in ("stage", "success", "mean_return"):
-        assert getattr(first, name) == getattr(second, name)
-    assert first.curve.points == second.curve.points
-    numbers = [t.envs.get_state().arrays["episodes_numbers"] for t in (first, second)]
-    np.testing.assert_array_equal(*numbers)
-    other = make_training(example, updates=7)
-    weights = weights_of(other)
-    with pytest.raises(ValueError, match=r"'updates': 200.*'updates': 7"):
-        other.load(tmp_path / "checkpoint")
-    assert torch.equal(weights_of(other), weights)
-
-
 def test_a_stage_comes_at_ninety_percent_and_changes_the_levels(example):
     training = make_training(example)
     training.update()
@@ -273,32 +128,6 @@ def test_every_held_out_level_is_played_once(example):
         expected[i] = info["success"]
     np.testing.assert_array_equal(success, expected)
     assert 0 < success.sum() < 60
-
-
-def test_returns_of_episodes_are_sums_of_rewards(example):
-    def policy(observations):
-        return (observations[:, 2] > 0).astype(int)  # push to where the pole leans
-
-    returns = example("ppo").evaluate(policy, CART_POLE, 20, start_level=7000)
-    env = gymnasium.make(CART_POLE)
-    for i, expected in enumerate(returns):
-        observation, _ = env.reset(seed=7000 + i)
-        total, is_over = 0.0, False
-        while not is_over:
-            action = int(policy(observation[np.newaxis])[0])
-            observation, reward, terminated, truncated, _ = env.step(action)
-            total, is_over = total + reward, terminated or truncated
-        assert total == expected
-    training = make_training(
-        example, CART_POLE, keywords={}, num_steps=60, num_levels=None
-    )
-    batch = training.collect()
-    lengths = [
-        length
-        for mask, ended in zip(batch["mask"].T, batch["ended"].T, strict=True)
-        for length in np.diff(mask.cumsum()[ended], prepend=0)
-    ]
-    assert training.mean_return == pytest.approx(0.1 * np.mean(lengths))
 
 
 # A policy that has not learned gets less than 100, and -200 or less.

@@ -1,9 +1,8 @@
-"""Plant each bug of the list and run the tests that must catch it.
+"""Plant each bug of ``bugs.txt`` and run the tests that must catch it.
 
 ``make test-mutants`` takes some minutes on two cores.  It works on copies of the
-checkout, whose files stay as they are.  A bug whose place has gone is an error: name
-its new place.  Each bug first meets the tests that are named beside it; one that they
-miss meets the whole suite.
+checkout, whose files stay as they are.  Each bug first meets the tests that are named
+beside it; one that they miss meets the whole suite.
 """
 
 import argparse
@@ -15,29 +14,47 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
-from tests.mutants.bugs import BUGS, Bug
-from tests.mutants.changes import plant
 from tests.wheels.__main__ import copy_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 900
 
 
-def plant_all(bugs: list[Bug]) -> dict[Bug, str]:
-    """Return the source of each bug's module with the bug in it.
+class Bug(NamedTuple):
+    """A change of lines that a test must notice: an entry of ``bugs.txt``.
 
-    A bug whose place is not in the code any more is a `ValueError`.
+    An entry has a name, a line with the file and the tests to try first, the lines of
+    the file and, in their place, other lines.  The first stand in the file once.
     """
-    sources = {}
-    for bug in bugs:
-        try:
-            source = bug.path(ROOT).read_text("utf-8")
-            sources[bug] = plant(source, bug.function, bug.change)
-        except (OSError, ValueError) as error:
-            message = f"{bug.name}: its place has gone: {error}"
-            raise ValueError(message) from error
-    return sources
+
+    name: str
+    file: str
+    tests: str
+    old: str
+    new: str
+
+    def plant(self) -> str:
+        """Return the file with the bug in it."""
+        source = (ROOT / self.file).read_text("utf-8")
+        if source.count(self.old) != 1:
+            message = f"{self.file} has {source.count(self.old)} times:\n{self.old}"
+            raise ValueError(f"{self.name}: its place has gone: {message}")
+        return source.replace(self.old, self.new)
+
+
+def read_bugs() -> list[Bug]:
+    bugs = []
+    for entry in Path(__file__).with_name("bugs.txt").read_text("utf-8").split("\n\n"):
+        name, places, *lines = entry.splitlines()
+        file, tests = places.split()
+        old, new = (
+            "".join(f"{line[1:]}\n" for line in lines if line[0] == sign)
+            for sign in "-+"
+        )
+        bugs.append(Bug(name, file, tests, old, new))
+    return bugs
 
 
 def first_failure(checkout: Path, arguments: list[str]) -> str | None:
@@ -48,7 +65,7 @@ def first_failure(checkout: Path, arguments: list[str]) -> str | None:
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     try:
-        done = subprocess.run(
+        run = subprocess.run(
             [*command, *arguments],
             cwd=checkout,
             env=environment,
@@ -59,15 +76,14 @@ def first_failure(checkout: Path, arguments: list[str]) -> str | None:
         )
     except subprocess.TimeoutExpired:
         return f"no end within {SECONDS} s"
-    if done.returncode == 0:
+    if run.returncode == 0:
         return None
-    failure = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    failure = re.search(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
     if failure:
         return failure[1]
-    if done.returncode in (4, 5):  # a wrong argument; no test
-        message = f"pytest {' '.join(arguments)}: {done.stdout}{done.stderr}"
-        raise ValueError(message)
-    return f"exit code {done.returncode}"  # a crash, or no test file could be read
+    if run.returncode in (4, 5):  # a wrong argument; no test
+        raise ValueError(f"pytest {' '.join(arguments)}: {run.stdout}{run.stderr}")
+    return f"exit code {run.returncode}"  # a crash, or no test file could be read
 
 
 def try_bug(bug: Bug, source: str) -> tuple[Bug, str | None, float]:
@@ -81,7 +97,7 @@ def try_bug(bug: Bug, source: str) -> tuple[Bug, str | None, float]:
         shared = ROOT.parent / "shared"
         if shared.is_dir():
             (checkout.parent / "shared").symlink_to(shared)
-        bug.path(checkout).write_text(source, "utf-8")
+        (checkout / bug.file).write_text(source, "utf-8")
         failure = first_failure(checkout, [bug.tests])
         if failure is None:
             failure = first_failure(checkout, ["-n", "auto"])
@@ -91,24 +107,19 @@ def try_bug(bug: Bug, source: str) -> tuple[Bug, str | None, float]:
 def main() -> int:
     """Return the exit code: 0 if every bug is caught."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", help="bugs to plant; none: all")
+    parser.add_argument("words", nargs="*", help="of the names of bugs; none: all")
     parser.add_argument("--jobs", type=int, default=2, help="bugs at a time")
     options = parser.parse_args()
-    known = {bug.name: bug for bug in BUGS}
-    if missing := set(options.names) - set(known):
-        parser.error(f"no bug is named {', '.join(sorted(missing))}")
-    bugs = [known[name] for name in options.names] or BUGS
-    try:
-        sources = plant_all(bugs)
-    except ValueError as error:
-        parser.error(str(error))
+    words = options.words or [""]
+    bugs = [bug for bug in read_bugs() if any(word in bug.name for word in words)]
+    sources = [bug.plant() for bug in bugs]
     missed = 0
     with ThreadPoolExecutor(options.jobs) as pool:
-        tries = pool.map(try_bug, bugs, sources.values())
+        tries = pool.map(try_bug, bugs, sources)
         for number, (bug, failure, seconds) in enumerate(tries, 1):
             missed += failure is None
             outcome = f"caught by {failure}" if failure else "NOT CAUGHT"
-            line = f"{number}/{len(bugs)} {bug.name} ({bug.module}:{bug.function})"
+            line = f"{number}/{len(bugs)} {bug.name} ({bug.file})"
             print(f"{line}: {outcome}, {seconds:.0f} s", flush=True)  # noqa: T201
     print(f"{len(bugs) - missed} of {len(bugs)} bugs were caught")  # noqa: T201
     return int(missed > 0)

@@ -97,13 +97,17 @@ FLOATS = {
     for name in ("cart_pole", "mountain_car", "acrobot", "pendulum")
 }
 CASES = {
-    f"{env_id} {mode.value} {keywords}": (env_id, mode, keywords)
+    f"{env_id} {keywords}": (env_id, keywords)
     for env_id, known in ENVIRONMENTS.items()
     # The last bits of the float ones are those of the machine's sine.
     if env_id.startswith("roll_vec/") and known.load().__module__ not in FLOATS
     for keywords in ({}, *_MORE.get(env_id, ()))
-    for mode in AutoresetMode
 }
+
+
+def digest_of_modes(env_id, keywords):
+    """Return the digests of the autoreset modes, joined."""
+    return " ".join(digest_of(env_id, mode, keywords) for mode in AutoresetMode)
 
 
 @pytest.fixture(scope="module")
@@ -117,9 +121,9 @@ def test_every_case_has_a_digest(digests):
 
 @pytest.mark.parametrize("name", CASES)
 def test_trajectories_are_the_same_with_every_version(name, digests):
-    assert digest_of(*CASES[name]) == digests[name]
+    assert digest_of_modes(*CASES[name]) == digests[name]
 
 
 if __name__ == "__main__":
-    written = {name: digest_of(*case) for name, case in CASES.items()}
+    written = {name: digest_of_modes(*case) for name, case in CASES.items()}
     PATH.write_text(json.dumps(written, indent=1) + "\n")

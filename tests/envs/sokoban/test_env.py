@@ -80,35 +80,14 @@ def test_a_configuration_without_rooms_ends_in_an_error(config, monkeypatch):
         few = partial(sokoban_rooms.draw_rooms, max_attempts=3)
         monkeypatch.setattr(sokoban_rooms, "draw_rooms", few)
     env = gymnasium.make(ID, **config)
-    batch = gymnasium.make_vec(ID, num_envs=3, **config)
-    for form in (env, batch):
-        for _ in range(2):
-            with pytest.raises(LevelGenerationError) as caught:
-                form.reset(seed=5)
-            message = str(caught.value)
-            assert "no room was found for level seed 5 within 2000 attempts" in message
-            options = env.unwrapped.options
-            for name in ("dim_room", "num_boxes", "search_depth", "num_gen_steps"):
-                assert f"{name}={getattr(options, name)}" in message
-            with pytest.raises(ResetNeededError):
-                form.unwrapped.step(1 if form is env else [1, 1, 1])
-    assert batch.np_random_seed == (None, None, None)
-
-
-@pytest.mark.skipif(JIT_OFF, reason="a thousand rooms take minutes uncompiled")
-def test_nothing_has_moved_where_a_single_environment_finds_no_room():
-    corridor = {"dim_room": (3, 6), "num_boxes": 1}
-    env, twin = (gymnasium.make(ID, **corridor) for _ in range(2))
-    for each in (env, twin):
-        each.reset(seed=3)
-        each.step(1)
-    env.unwrapped.set_level_options(num_boxes=2)
-    for seed in (None, 5):
-        with pytest.raises(LevelGenerationError, match="no room was found"):
-            env.reset(seed=seed)
-    env.unwrapped.set_level_options(num_boxes=1)
-    assert repr(env.step(1)) == repr(twin.step(1))
-    assert repr(env.reset()) == repr(twin.reset())
+    message = "no room was found for level seed 5 within 2000 attempts"
+    with pytest.raises(LevelGenerationError, match=message) as caught:
+        env.reset(seed=5)
+    options = env.unwrapped.options
+    for name in ("dim_room", "num_boxes", "search_depth", "num_gen_steps"):
+        assert f"{name}={getattr(options, name)}" in str(caught.value)
+    with pytest.raises(ResetNeededError):
+        env.unwrapped.step(1)
 
 
 def test_rooms_that_no_memory_is_for_are_refused(monkeypatch):

@@ -1,8 +1,7 @@
-"""One environment: golden episodes, actions, infos, frames, goals, threads."""
+"""One environment: golden episodes, and texts that its space contains."""
 
 import gzip
 import json
-import sys
 
 import pytest
 
@@ -63,27 +62,3 @@ def test_no_observation_is_longer_than_the_space_allows(tmp_path, mode, values):
     assert env.state.page == "done"
     assert all(observation in env.observation_space for observation in observations)
     assert env.observation_space.max_length < 20 * max(map(len, observations))
-
-
-# ------------------------------------------------------------------ threads and size
-
-
-def size_of(value):
-    """Return the bytes of a value and everything in it."""
-    parts = value if isinstance(value, (list, tuple)) else ()
-    if isinstance(value, dict):
-        parts = value.values()
-    return sys.getsizeof(value) + sum(map(size_of, parts))
-
-
-def test_an_environment_has_few_small_fields():
-    env, other = (WebShop(num_products=60) for _ in range(2))
-    assert env.catalogue is other.catalogue
-    assert env._goals is other._goals
-    env.reset(seed=0)
-    for _ in range(3):
-        env.step(env.oracle_action)
-    # Without the fields that all environments share, and Gymnasium's spaces.
-    shared = {"catalogue", "_goals", "observation_space", "action_space"}
-    fields = {name: vars(env)[name] for name in vars(env).keys() - shared}
-    assert size_of(fields) < 4096

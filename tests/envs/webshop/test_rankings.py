@@ -144,20 +144,8 @@ def test_lengths_are_stored_in_four_bits():
         assert hits(index, "red") == [(n, float(score)) for n, score in expected]
 
 
-def test_a_query_of_indexed_words_needs_no_stemmer(monkeypatch):
-    # The stemmer takes half a second to import, in every process.
-    index = LuceneIndex.build(["walking boots, 50.00"], ["a"])
-    index = LuceneIndex.unpack(stored(index))
-    stemmed = []
-    monkeypatch.setattr(
-        lucene_ranking, "stem", lambda word: stemmed.append(word) or "walk"
-    )
-    assert numbers_for(index, "boots") == numbers_for(index, "walking 50.00") == [0]
-    assert stemmed == []
-    assert numbers_for(index, "walked") == [0]
-    assert stemmed == ["walked"]
-    monkeypatch.undo()
-    # A stem is no word: "gener" is what "general" becomes.
+def test_a_stem_is_no_word():
+    # "gener" is what "general" becomes.
     index = LuceneIndex.build(["generals"], ["a"])
     assert hits(index, "general") == hits(index, "gener") != []
 

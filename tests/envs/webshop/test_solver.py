@@ -105,12 +105,6 @@ def test_missing_rapidfuzz_is_named(monkeypatch):
         reward._import_rapidfuzz.cache_clear()
 
 
-def test_caches_are_bounded():
-    caches = [v for v in vars(reward).values() if hasattr(v, "cache_info")]
-    assert caches
-    assert all(cache.cache_info().maxsize is not None for cache in caches)
-
-
 # --------------------------------------------------------------------------- the solver
 
 
