@@ -50,31 +50,19 @@ def snapshots(id: str, num_envs: int, call: str, **keywords: Any) -> Rate:
     return Rate(work, "envs/s", batches.settings_of(envs, "as the id has them"))
 
 
-def actions(
-    num_envs: int, by_space: bool = False, mask: bool = False, **keywords: Any
-) -> Rate:
-    """Draw actions for a batch; with ``mask`` from three of four of each environment.
+def actions(num_envs: int, by_space: bool = False, **keywords: Any) -> Rate:
+    """Draw actions for a batch.
 
     ``by_space``: by Gymnasium's ``action_space.sample``.
     """
     envs: Any = gymnasium.make_vec(
         batches.FROZEN_LAKE, num_envs=num_envs, **keywords
     ).unwrapped
-    action_mask = None
-    if mask:
-        action_mask = np.ones((num_envs, 4), np.int8)
-        action_mask[np.arange(num_envs), np.arange(num_envs) % 4] = 0
-    calls = 1 if by_space and (mask or keywords) else 16
+    calls = 1 if by_space and keywords else 16
 
     def work() -> int:
         for _ in range(calls):
-            if not by_space:
-                envs.sample_actions(action_mask)
-            elif action_mask is None:
-                envs.action_space.sample()
-            else:
-                envs.action_space.sample(mask=tuple(action_mask))
+            envs.action_space.sample() if by_space else envs.sample_actions()
         return calls * num_envs
 
-    levels = "three of four allowed" if mask else "all allowed"
-    return Rate(work, "actions/s", {"batch": num_envs, "levels": levels})
+    return Rate(work, "actions/s", {"batch": num_envs, "levels": "all allowed"})

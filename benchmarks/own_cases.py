@@ -205,7 +205,6 @@ def actions(quick: bool) -> Case:
     contenders, rows = [], []
     for title, keywords in (
         ("integers", {}),
-        ("integers with a mask", {"mask": True}),
         ("texts", {"action_mode": "text"}),
     ):
         for side, by_space in (("batch", False), ("space", True)):

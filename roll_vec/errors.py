@@ -18,7 +18,6 @@ show notes below the message.
     ├── ClosedError              gymnasium.error.ClosedEnvironmentError
     ├── LevelGenerationError     RuntimeError
     ├── SolverLimitError         RuntimeError
-    ├── UnsolvableLevelError     ValueError
     ├── FrozenAttributeError     AttributeError
     ├── EnvironmentFaultError    RuntimeError
     ├── PartLostError            RuntimeError
@@ -81,7 +80,6 @@ __all__ = [
     "SolverLimitError",
     "SpaceMismatchError",
     "UnknownOptionError",
-    "UnsolvableLevelError",
     "UnsupportedError",
 ]
 
@@ -188,10 +186,6 @@ class LevelGenerationError(RollVecError, RuntimeError):
 
 class SolverLimitError(RollVecError, RuntimeError):
     """Raised when a search for a solution gave up at its documented limit."""
-
-
-class UnsolvableLevelError(RollVecError, ValueError):
-    """Raised by `solve` when a level that a user gave has no solution."""
 
 
 class FrozenAttributeError(RollVecError, AttributeError):

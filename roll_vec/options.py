@@ -46,6 +46,7 @@ def keywords_of(function: Any) -> Mapping[str, inspect.Parameter]:
     return _read_signature(function)
 
 
+# Behind a function of Any: to mypy the classes of dataclasses cannot be hashed.
 @functools.lru_cache(maxsize=256)
 def _read_signature(function: Any) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(function).parameters

@@ -28,9 +28,8 @@ from roll_vec.errors import (
 from roll_vec.evaluation import find_split
 from roll_vec.evaluation.results import ResultHeader, ResultLog, read_results
 from roll_vec.pool.factories import resolve_paths
-from roll_vec.storage import data_files, journal
+from roll_vec.storage import data_files
 from roll_vec.storage.files import check_regular, replace_file
-from roll_vec.storage.journal import Journal
 from tests.envs.webshop import shops
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Unix")
@@ -212,28 +211,6 @@ def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
 
 
 # ---------------------------------------------------------------------------- locks
-
-IN_USE = r"another process is writing to '.*rows"
-
-
-@pytest.mark.skipif(journal.fcntl is None, reason="no locks here")
-def test_a_lock_keeps_other_writers_out(tmp_path, monkeypatch):
-    path = tmp_path / "rows"
-    first = Journal(path)
-    with pytest.raises(InvalidOptionError, match=IN_USE):
-        Journal(path)
-    first.close()
-    first.close()
-    assert not [*tmp_path.iterdir()]
-    Journal(path).close()
-
-    def refuse(file, operation):
-        raise OSError(95, "Operation not supported")
-
-    # A file system without locks.
-    monkeypatch.setattr(journal.fcntl, "flock", refuse)
-    for each in [Journal(path) for _ in range(2)]:
-        each.close()
 
 
 # --------------------------------------------------------------------------- data files

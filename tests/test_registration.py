@@ -132,7 +132,7 @@ def test_text_acts_by_the_names_of_a_lookup(registered):
     codes.reset(seed=0)
     assert codes.step(np.array([1, 0]))[1].tolist() == [1.0, 0.0]
     for wrong in (["on", "off"], ["on"]):
-        with pytest.raises(InvalidActionError, match=r"action_mode='text'(?m:$)"):
+        with pytest.raises(InvalidActionError, match="actions: expected"):
             codes.step(wrong)
     texts = gymnasium.make_vec(id, num_envs=2, action_mode="text", format_penalty=-1)
     texts.reset(seed=0)
@@ -165,15 +165,6 @@ def test_the_same_class_again_replaces_the_old_one(registered):
     observations, _, _, truncations, _ = after.step(["b"] * 2)
     assert (observations, truncations.all()) == (("b!", "b!"), True)
     assert gymnasium.spec(id).kwargs == {}
-
-
-def test_another_class_replaces_an_id_with_force_alone(registered):
-    id = registered("test/Forced-v0", Echo)
-    with pytest.raises(InvalidOptionError, match=f"by {__name__}:Echo.*force"):
-        roll_vec.register(id, Plain)
-    assert isinstance(gymnasium.make(id).unwrapped, Echo)
-    registered(id, Plain, force=True)
-    assert isinstance(gymnasium.make(id).unwrapped, Plain)
 
 
 @pytest.mark.parametrize("cls", [Echo, Switch])

@@ -27,7 +27,6 @@ from roll_vec.errors import (
     warn_caller,
 )
 from roll_vec.kernels.validation import any_outside
-from roll_vec.text.validation import text_hint
 
 _INT64 = np.dtype(np.int64)
 
@@ -77,7 +76,7 @@ class ActionCodes:
             if not self.lowest <= code <= self.last:
                 message = (
                     f"action: expected an integer from {self.lowest} to {self.last}, "
-                    f"got {shorten(action)}{text_hint(action)}"
+                    f"got {shorten(action)}"
                 )
                 raise InvalidActionError(message)
             self._warn("action_space")
@@ -99,16 +98,18 @@ class ActionCodes:
             batch = np.asarray(actions)
         except ValueError:
             accepted = f"{shape[0]} integers, one an environment"
-            raise _invalid_batch(accepted, shorten(actions), actions) from None
+            raise InvalidActionError.expected("actions", accepted, actions) from None
         if batch.shape != shape:
             accepted = f"shape {shape}, one integer an environment"
-            raise _invalid_batch(accepted, f"shape {batch.shape}", actions)
+            message = f"actions: expected {accepted}, got shape {batch.shape}"
+            raise InvalidActionError(message)
         codes = batch
         # The usual case in one look; numba compiles the kernels anew for a read-only
         # array, such as jax's.
         if batch.dtype is not _INT64 or not batch.flags.carray:
             if batch.dtype.kind not in "iu":
-                raise _invalid_batch("an integer dtype", str(batch.dtype), actions)
+                message = f"actions: expected an integer dtype, got {batch.dtype}"
+                raise InvalidActionError(message)
             codes = _to_int64(batch)
         # numpy's min and max take ten times as long.
         if any_outside(codes, self._limits):
@@ -162,11 +163,6 @@ class ActionCodes:
             ActionStartWarning,
         )
         self.lowest_silent = self._limits[0] = self.lowest
-
-
-def _invalid_batch(accepted: str, value: str, actions: Any) -> InvalidActionError:
-    message = f"actions: expected {accepted}, got {value}{text_hint(actions)}"
-    return InvalidActionError(message)
 
 
 def _to_int64(batch: NDArray[Any]) -> NDArray[np.int64]:

@@ -24,19 +24,8 @@ from roll_vec.vector.env import BatchOptions
 _SEEDINGS = ("level", "stream")
 # The arrays of snapshots beside variables.
 RESERVED = (
-    *("elapsed_steps", "successes", "generator_states", "seeds", "has_ended"),
-    *("episodes_first_seeds", "episodes_numbers", "level_numbers"),
-)
-# Infos that a batch or Gymnasium adds.
-_OTHER_INFOS = (
-    "final_obs",
-    "final_info",
-    "episode",
-    "seed",
-    "level",
-    "action_mask",
-    "action_is_valid",
-    "env_instruction",
+    *("elapsed_steps", "successes", "generator_states", "has_ended"),
+    *("episodes_first_seeds", "episodes_numbers"),
 )
 _BATCH_KEYWORDS = {
     *keywords_of(BatchOptions),
@@ -175,13 +164,8 @@ def _check_names(options: ArrayEnv, name: str) -> None:
         is_right = isinstance(infos, (tuple, list)) and len({*infos}) == len(infos)
         _require(is_right, f"{name}.{declaration}", accepted, infos)
     owner, names = f"{name}.infos", f"names of variables, {', '.join(variables)}"
-    accepted = f"none of the package's own, {', '.join(_OTHER_INFOS)}"
-    # Infos of a base class of this package are right.
-    bases = [cls for cls in type(options).__mro__ if "infos" in vars(cls)]
-    is_ours = bases[0].__module__.startswith("roll_vec.")
     for info in (*options.infos, *options.reset_infos):
         _require(info in variables, owner, names, info)
-        _require(is_ours or info not in _OTHER_INFOS, owner, accepted, info)
     if "success" in options.infos:
         is_bool = variables["success"] == (np.dtype(bool), ())
         value = options.state["success"]
@@ -209,9 +193,6 @@ def _check_levels(options: ArrayEnv, name: str) -> None:
         _require(seeding == "level", owner, accepted, seeding)
         is_there = type(options).draw_levels is not ArrayEnv.draw_levels
         _require(is_there, f"{name}.draw_levels", "a method that draws levels", None)
-    if options.reset_options:
-        accepted = "'stream' beside reset_options"
-        _require(seeding == "stream", owner, accepted, seeding)
 
 
 def _check_spaces(options: ArrayEnv, name: str) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays import declarations
 from roll_vec.arrays.declarations import Variable
-from roll_vec.arrays.level_providers import LevelNumbers, LevelProvider
+from roll_vec.arrays.level_providers import LevelNumbers, LevelProvider, read_levels
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import RULES
@@ -146,9 +146,6 @@ class ArrayEnv(TextOptions):
         What users read as an attribute of an environment, by name, beside variables,
         options and properties of the class: constants, functions, and
         `roll_vec.arrays.attributes.StateAttribute`, which they can set as well.
-    reset_options : dict of str to float
-        The numbers that ``reset(options=)`` may set for the episodes that it begins,
-        with their values in all others.  The rule ``begin`` reads them as options.
     finish_step : callable or None
         A function that is called after each step:
         ``finish_step(engine, skip_mask, terminations, infos)``.  It may write to the
@@ -189,13 +186,11 @@ class ArrayEnv(TextOptions):
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
     level_variables: ClassVar[tuple[str, ...]] = ()
     tuned_step: ClassVar[Any] = None
-    # A step takes 10 to 100 ns an environment in most games, handing a part to another
-    # thread 40 us.  On two cores two threads play 8,192 Sokoban rooms 0.9 times as fast
-    # as one, 16,384 1.25 times, 65,536 1.55 times, and 16,384 of CartPole 1.7 times.
+    # A step takes 10 to 100 ns an environment in most games, a part for another thread
+    # 40 us.  Two play 8,192 rooms 0.9 times as fast as one, 16,384 1.25 times.
     ROWS_PER_THREAD: ClassVar[int] = 1 << 13
     state_limits: ClassVar[Any] = MappingProxyType({})
     attributes: ClassVar[Any] = MappingProxyType({})
-    reset_options: ClassVar[Mapping[str, float]] = MappingProxyType({})
     finish_step: ClassVar[Any] = None
     gymnasium_renderer: ClassVar[Any] = None
     metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_modes": ["ansi"]}
@@ -232,9 +227,7 @@ class ArrayEnv(TextOptions):
     def __post_init__(self) -> None:
         self._check_keywords()
         for name, reason in self.unused_keywords.items():
-            if getattr(self, name) != ArrayEnv.__dataclass_fields__[name].default:
-                message = f"{name}: {type(self).__name__} {reason}"
-                raise InvalidOptionError(message)
+            refuse_unused(self, [name], f"{type(self).__name__} {reason}")
         limit = getattr(self, "max_steps", None)
         check_optional("max_steps", limit, check_int, 0)
         self._check_levels()
@@ -330,14 +323,7 @@ class ArrayEnv(TextOptions):
         ------
         InvalidOptionError
         """
-        try:
-            array = np.array(levels, order="C")
-        except ValueError:  # levels of several shapes
-            array = np.empty(0, object)
-        if array.dtype.kind not in "biuf" or not array.ndim or not len(array):
-            accepted = "an array or a list of levels, all of one shape"
-            raise InvalidOptionError.expected("levels", accepted, levels)
-        return array
+        return read_levels(levels)
 
     def draw_levels(
         self, num_threads: int, slices: SliceSizer, seeds: NDArray[np.uint64]
@@ -459,12 +445,6 @@ class ArrayEnv(TextOptions):
         InvalidStateError
         """
 
-    def check_reset_options(self, values: Mapping[str, float]) -> None:
-        """Raise an error if episodes cannot begin with these ``reset_options``.
-
-        They are finite numbers, those that the argument of a reset names and others.
-        """
-
     # ---------------------------------------------------------------- kernels
 
     def rules(self) -> list[Any]:
@@ -580,9 +560,8 @@ class ArrayEnv(TextOptions):
         env : roll_vec.kernels.rows.Row
             As rules see it.
         """
-        values = [(name, getattr(env, name)) for name in self.variables]
-        arrays = [(name, getattr(value, "array", value)) for name, value in values]
-        return "\n".join(f"{name}: {value}" for name, value in arrays)
+        values = ((name, getattr(env, name)) for name in self.variables)
+        return "\n".join(f"{name}: {getattr(x, 'array', x)}" for name, x in values)
 
     def describe(self) -> str:
         """Return a description of the game, for the instructions.

@@ -180,7 +180,8 @@ class ArrayEngine(EpisodeEngine):
         if options.seed_info:
             infos["seed"] = self.seeds_of(env_ids).astype(np.int64)
         if options.level_info:
-            infos["level"] = self.level_numbers[env_ids]
+            seeds = self.seeds_of(env_ids)
+            infos["level"] = self.level_provider.level_numbers(seeds)
         for name, number, dtype in self._reset_infos:
             infos[name] = (
                 self.variables[number].take(env_ids, 0).astype(dtype, copy=False)
@@ -317,8 +318,6 @@ class ArrayEngine(EpisodeEngine):
             except Exception as error:
                 self._explain(error)
         self._observations = observations
-        if len(begins):
-            self._note_levels(begins)
         for k, name in self._flags:
             infos[name] = flags[k]
         terminations, dones = flags[0], flags[2] if has_dones else None
@@ -423,11 +422,8 @@ class ArrayEngine(EpisodeEngine):
             observations,
             next_observations,
         )
-        self._observations, needs_numbers = None, self._needs_level_numbers
-        numbers = self.episode_numbers.copy() if needs_numbers else None
+        self._observations = None
         self._unroll(len(codes), buffer)
-        if needs_numbers:
-            self._note_levels(np.flatnonzero(self.episode_numbers != numbers))
         if "success" in infos:
             self.successes[...] = infos["success"][-1]
         return UnrollResult(

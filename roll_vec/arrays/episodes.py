@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +10,11 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import Ids
 from roll_vec.arrays.observations import ObservedEngine
-from roll_vec.arrays.state_checks import FINITE, check_generators, check_limits
+from roll_vec.arrays.state_checks import check_generators, check_limits
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.kernels.rng.pcg64 import seed_rows
 from roll_vec.options import (
     MAX_INT,
-    check_number,
     check_reset_keys,
     replace_level_options,
 )
@@ -57,23 +55,14 @@ class EpisodeEngine(ObservedEngine):
         seeds: Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Start episodes from new seeds, or the next ones; see `Engine.reset`.
-
-        Raises
-        ------
-        InvalidOptionError
-            If ``reset_options`` of the family have values that cannot be used.
-        """
+        """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
         if seeds is None:
             self.advance(env_ids)
             return
-        if options:
-            check_reset_keys(self.options.reset_options, options)
+        check_reset_keys((), options)
         if self.is_stream:
-            values = _read_reset_options(self.options, options)
             self._seed_streams(env_ids, seeds)
-            with self._replaced_constants(values):
-                self.advance(env_ids)
+            self.advance(env_ids)
         else:
             self._begin(env_ids, seeds)
         if len(env_ids) == self.num_envs:
@@ -93,20 +82,6 @@ class EpisodeEngine(ObservedEngine):
             self._begin_in_kernel(env_ids)
         else:
             self._begin_from_levels(env_ids, first_seeds, numbers)
-
-    @contextmanager
-    def _replaced_constants(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """Have kernels read other constants for a while."""
-        if not values:
-            yield
-            return
-        state, bound = self._state, self._bound
-        constants = tuple({**self.options.kernel_constants, **values}.values())
-        self._state, self._bound = (state[0], constants, *state[2:]), {}
-        try:
-            yield
-        finally:
-            self._state, self._bound = state, bound
 
     def _seed_streams(self, env_ids: Ids, seeds: Sequence[int | None]) -> None:
         """Seed the generators of environments with a seed; the others go on."""
@@ -161,7 +136,6 @@ class EpisodeEngine(ObservedEngine):
             out = self._make_arrays()
         self._run(bound.begin, n, bound.words, env_ids, out, is_new)
         self._observations = out
-        self._note_levels(env_ids)
 
     def _begin_from_levels(
         self, env_ids: Ids, first_seeds: Seeds, numbers: Seeds
@@ -172,33 +146,12 @@ class EpisodeEngine(ObservedEngine):
         levels, level_indices = self.level_provider.get(seeds)
         arguments = env_ids, levels, level_indices, seeds, self._state
         self._run(self._kernels.begin_levels, len(env_ids), *arguments)
-        if self._needs_level_numbers:
-            self.level_numbers[env_ids] = self.level_provider.level_numbers(seeds)
         if len(env_ids) == self.num_envs:
             self._observations = None
         elif self._observations:
             self._write_observations(env_ids, env_ids, self._observations)
         self.first_seeds[env_ids] = first_seeds
         self.episode_numbers[env_ids] = numbers
-
-    def _note_levels(self, env_ids: Ids) -> None:
-        """Note episodes that a kernel has begun, whose levels have no numbers yet."""
-        if self._needs_level_numbers:
-            self._is_unnumbered[env_ids] = self._has_unnumbered = True
-
-    @property
-    def level_numbers(self) -> Ids:
-        """The levels that are played: `LevelProvider.level_numbers`, (n,) int64.
-
-        Zeros if nothing needs them: neither ``levels`` nor ``level_info`` is in the
-        options.
-        """
-        if self._has_unnumbered:
-            env_ids = np.flatnonzero(self._is_unnumbered)
-            self._is_unnumbered[:] = self._has_unnumbered = False
-            seeds = self.seeds_of(env_ids)
-            self._level_numbers[env_ids] = self.level_provider.level_numbers(seeds)
-        return self._level_numbers
 
     # ---------------------------------------------------------------- level options
 
@@ -226,8 +179,6 @@ class EpisodeEngine(ObservedEngine):
                 message = f"{name}: rules read it: make a new environment"
                 raise UnsupportedError(message)
         provider = options.make_provider(self.num_threads)
-        # By the options with which the episodes have begun.
-        _ = self.level_numbers
         self.options, self.level_provider, self._bound = options, provider, {}
 
     # ---------------------------------------------------------------- state
@@ -243,7 +194,6 @@ class EpisodeEngine(ObservedEngine):
         if not self.is_stream:
             arrays["episodes_first_seeds"] = self.first_seeds
             arrays["episodes_numbers"] = self.episode_numbers
-            arrays["level_numbers"] = self.level_numbers
         return arrays | self.named_variables()
 
     def get_state(self, env_ids: Ids | None = None) -> dict[str, NDArray[Any]]:
@@ -273,8 +223,7 @@ class EpisodeEngine(ObservedEngine):
         most = max_steps or self.max_steps or MAX_INT
         limits = {"elapsed_steps": (0, most), **self.options.known_limits}
         if not self.is_stream:
-            last = self.level_provider.last_number
-            limits |= {**_LIMITS, "level_numbers": (0, last)}
+            limits |= _LIMITS
         if self.options.has_generator:
             check_generators(arrays["generator_states"])
         for name in [name for name in limits if name in arrays]:
@@ -297,23 +246,3 @@ class EpisodeEngine(ObservedEngine):
                 array[env_ids] = values[rows]
         if is_whole:
             self.needs_full_reset = False
-
-
-def _read_reset_options(
-    known: Any, options: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """Return the ``reset_options`` that the argument of a reset sets, checked.
-
-    Raises
-    ------
-    InvalidOptionError
-    """
-    # As Gymnasium reads them, from arrays of one number as well.
-    values = {
-        name: check_number(f"options[{name!r}]", value, *FINITE)
-        for name, value in (options or {}).items()
-        if name in known.reset_options
-    }
-    if values:
-        known.check_reset_options({**known.reset_options, **values})
-    return values

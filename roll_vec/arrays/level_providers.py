@@ -9,13 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidStateError
+from roll_vec.errors import InvalidOptionError, InvalidStateError
 
 Seeds = NDArray[np.uint64]
 Levels = tuple[NDArray[Any], ...]
 
 # A finite set of levels that takes more memory than this is not kept.
 CACHE_BYTES = 1 << 30
+
+
+def read_levels(levels: Any) -> NDArray[Any]:
+    """Return levels of a user as one array, level by level.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    try:
+        array = np.array(levels, order="C")
+    except ValueError:  # levels of several shapes
+        array = np.empty(0, object)
+    if array.dtype.kind not in "biuf" or not array.ndim or not len(array):
+        accepted = "an array or a list of levels, all of one shape"
+        raise InvalidOptionError.expected("levels", accepted, levels)
+    return array
 
 
 class LevelNumbers:
@@ -27,13 +44,7 @@ class LevelNumbers:
         With K = ``num_levels`` above 0 an episode of seed e plays the level
         ``start_level + e mod K``.  With K = 0 it plays the level e.
 
-    Attributes
-    ----------
-    last_number : int
-        The highest number of a level.
     """
-
-    last_number: int = (1 << 32) - 1
 
     def __init__(self, num_levels: int, start_level: int) -> None:
         self.num_levels, self.start_level = num_levels, start_level
@@ -47,11 +58,9 @@ class LevelNumbers:
     def level_numbers(self, seeds: Seeds) -> NDArray[np.int64]:
         """Return the numbers of the levels of seeds; all (m,).
 
-        They are `roll_vec.seeding.level_for_seed` of each seed.  They may be views,
-        which are not to be written.
+        They are `roll_vec.seeding.level_for_seed` of each seed.
         """
-        # Without a copy, as every reset asks for them: they are below 2**32.
-        return self.level_seeds(seeds).view(np.int64)
+        return self.level_seeds(seeds).astype(np.int64)
 
 
 class LevelProvider(LevelNumbers):
@@ -87,7 +96,6 @@ class LevelProvider(LevelNumbers):
             rows = slice(self.start_level, self.start_level + self.num_levels)
             arrays = self._check(f"{options.name}.levels", arrays, count)
             self.arrays: Levels = tuple(array[rows] for array in arrays)
-            self.last_number = count - 1
             self.is_present = np.ones(len(self.arrays[0]), np.bool_)
             return
         level_bytes = sum(

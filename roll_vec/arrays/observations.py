@@ -90,14 +90,7 @@ class ObservedEngine(Engine):
         self.is_stream = options.seeding == "stream"
         self.first_seeds = np.zeros(n, np.uint64)
         self.episode_numbers = np.zeros(n, np.uint64)
-        self._level_numbers = np.zeros(n, np.int64)
-        # Of episodes that a kernel has begun, and whose levels nobody asked for.
-        self._is_unnumbered, self._has_unnumbered = np.zeros(n, np.bool_), False
         self.level_provider: Any = options.make_provider(num_threads)
-        # Whether the number of the level that is played is of use later.
-        self._needs_level_numbers = (
-            options.level_info or options.user_levels is not None
-        )
         # What kernels have bound, by the limit of steps.
         self._bound: dict[int, BoundStep] = {}
         self.observer: Any = options.make_observer(self.kernel_threads)

@@ -16,7 +16,6 @@ from roll_vec.errors import (
     ResetNeededError,
     RollVecError,
     SolverLimitError,
-    UnsolvableLevelError,
     UnsupportedError,
 )
 from roll_vec.objects.base_envs import ClosableEnv
@@ -26,7 +25,6 @@ from roll_vec.seeding import (
     check_seed,
     draw_entropy,
     fold_seed,
-    generator_words,
 )
 from roll_vec.text.turn import MULTIPLIED_INFOS, EnvStep, step_text
 from roll_vec.vector.vector_state import fit_value
@@ -47,6 +45,9 @@ class SingleEnv(ClosableEnv):
         The validated keywords, with the level options of the next episode.
     num_env_steps : int
         Steps of the current episode.
+    action_lookup : dict of int to str
+        Names of the actions.  This and other attributes are those of
+        `ArrayEngine.get_attribute`.
     level_seed : int or None
         Seed of the current episode, below 2**32; None before the first reset.  Games
         whose random numbers are one stream do not have it.
@@ -54,8 +55,6 @@ class SingleEnv(ClosableEnv):
 
     metadata = METADATA
     _engine: ArrayEngine
-    # The generator that a user has got or set; None: nobody has.
-    _lent: np.random.Generator | None = None
     _window: Any = None
 
     def __init__(self, options: Any) -> None:
@@ -119,16 +118,6 @@ class SingleEnv(ClosableEnv):
     def options(self) -> Any:
         """The validated keywords, with the level options of the next episode."""
         return self._engine.options
-
-    @property
-    def num_env_steps(self) -> int:
-        """Steps of the current episode."""
-        return int(self._engine.elapsed_steps[0])
-
-    @property
-    def action_lookup(self) -> dict[int, str]:
-        """Names of the actions."""
-        return dict(self.options.action_lookup)
 
     @property
     def accepts_noop(self) -> bool:
@@ -197,8 +186,7 @@ class SingleEnv(ClosableEnv):
             An int starts a sequence of episodes; None starts the next episode (the
             first time, of a sequence from an entropy seed).
         options : dict or None
-            The environment reads the keys of ``reset_options`` of its class; of
-            others there is a warning.
+            The environment reads no key; of each there is a warning.
 
         Raises
         ------
@@ -208,10 +196,7 @@ class SingleEnv(ClosableEnv):
         if seed is not None:
             seed = check_seed(seed)
         elif not self._has_started:
-            is_lent = self._engine.is_stream and self._lent is not None
-            seed = None if is_lent else draw_entropy()
-        if seed is None:
-            self._read_generator()
+            seed = draw_entropy()
         was_ready, self._is_ready = self._is_ready, False
         try:
             self._engine.reset(_ONE, [seed], options)
@@ -220,8 +205,7 @@ class SingleEnv(ClosableEnv):
             self._is_ready = was_ready and not self._engine.needs_full_reset
             raise
         if seed is not None:
-            self._np_random_seed, self._lent = seed, None
-        self._write_generator()
+            self._np_random_seed = seed
         self._has_started, self._has_ended = True, False
         self._engine.successes[0] = self._engine.needs_full_reset = False
         self._show()
@@ -261,9 +245,6 @@ class SingleEnv(ClosableEnv):
             else:
                 action = engine.check_array("action", action)[np.newaxis]
         try:
-            is_lent = self._lent is not None and engine.options.has_generator
-            if is_lent:
-                self._read_generator()
             if parser is not None:
                 elapsed_steps = engine.elapsed_steps[0] + 1
                 _, reward, terminated, _, info = step_text(
@@ -282,8 +263,6 @@ class SingleEnv(ClosableEnv):
             # To set an attribute takes 0.4 us, see `__setattr__`.
             if (terminated or truncated) and not self._has_ended:
                 self._has_ended = True
-            if is_lent:
-                self._write_generator()
             if self.render_mode == "human":
                 self._show()
             if self._has_mask:
@@ -362,26 +341,17 @@ class SingleEnv(ClosableEnv):
             raise ResetNeededError(message)
 
     @property
-    def _np_random(self) -> np.random.Generator | None:
-        """The generator of the rules, under Gymnasium's name for it."""
-        if self._lent is None and self._has_started:
-            self._lent = self._engine.generators()[0]
-        return self._lent
+    def _np_random(self) -> np.random.Generator | None:  # type: ignore[override]
+        """A copy of the generator of the rules; None before the first reset."""
+        return self._engine.generators()[0] if self._has_started else None
 
-    @_np_random.setter
-    def _np_random(self, generator: np.random.Generator | None) -> None:
-        self._lent = generator
+    @property  # type: ignore[misc]
+    def np_random(self) -> np.random.Generator:
+        """A copy of the generator of the rules.
 
-    def _read_generator(self) -> None:
-        """Let the rules go on from where the generator is that a user has."""
-        if self._lent is not None and self._engine.options.has_generator:
-            self._engine.rng_states[:, 0] = generator_words(self._lent)
-
-    def _write_generator(self) -> None:
-        """Let a user's generator go on from where the rules are."""
-        if self._lent is not None:
-            state = self._engine.generators()[0].bit_generator.state
-            self._lent.bit_generator.state = state
+        It draws the numbers that the rules draw next, and does not affect them.
+        """
+        return self._np_random or np.random.default_rng()
 
     def solve(self, objective: str = "moves") -> Any:
         """Return actions that solve the environment from where it stands now.
@@ -404,8 +374,6 @@ class SingleEnv(ClosableEnv):
             A family without a solver.
         SolverLimitError
             If the search gave up.
-        UnsolvableLevelError
-            If the level was given with ``levels`` and has no solution from its start.
         ResetNeededError, ClosedError
         """
         self._check_started()
@@ -416,7 +384,7 @@ class SingleEnv(ClosableEnv):
         """The first action of `solve`; None if there is none."""
         try:
             solution = self.solve()
-        except (SolverLimitError, UnsolvableLevelError):
+        except SolverLimitError:
             return None
         if hasattr(solution, "first_action"):  # a policy for all cells
             return solution.first_action  # type: ignore[no-any-return]
@@ -453,17 +421,16 @@ class SingleEnv(ClosableEnv):
         -------
         dict
             Row i of each array of a batch's `VectorState`, as `VectorState.row` has it;
-            ``seeds``, the seed of the stream or None; ``has_ended``, whether the
-            episode has ended by the rules or at the option ``max_steps``.
+            ``has_ended``, whether the episode has ended by the rules or at the option
+            ``max_steps``.
 
         Raises
         ------
         ResetNeededError, ClosedError
         """
         self._check_started()
-        self._read_generator()
         row = {name: array[0] for name, array in self._engine.get_state().items()}
-        return {**row, "seeds": self._np_random_seed, "has_ended": self._has_ended}
+        return {**row, "has_ended": self._has_ended}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go to a state that `get_state` returned, or to a row of a batch's state.
@@ -494,12 +461,9 @@ class SingleEnv(ClosableEnv):
             arrays[name] = np.asarray(fitting)[np.newaxis]
         # It may have been stepped past its limit.
         engine.check_state(arrays, MAX_INT)
-        seed = state.get("seeds")
-        seed = None if seed is None else check_seed(seed)
         self._is_ready = False
         engine.set_state(arrays, _ONE, _ONE)
-        self._np_random_seed, self._has_started = seed, True
-        self._write_generator()
+        self._np_random_seed, self._has_started = None, True
         self._has_ended = bool(state.get("has_ended", False))
         self._show()
         self._is_ready = True

@@ -221,11 +221,10 @@ def _spread(values: np.ndarray[Any, Any]) -> str:
 
 def _fault_rows(env: Any, summary: RolloutSummary) -> list[tuple[str, str]]:
     """Return rows about the faults of a pool, if there were any."""
-    faults = getattr(env.unwrapped, "faults", None) or {}
-    counts = [f"{kind} {count:,}" for kind, count in faults.items() if count]
-    if not counts:
+    count = int(np.sum(getattr(env.unwrapped, "fault_counts", 0)))
+    if not count:
         return []
-    rows = [("faults", ", ".join(counts))]
+    rows = [("faults", f"{count:,}")]
     if summary.first_error is not None:
         rows.append(("first fault", one_line(summary.first_error)))
     return rows

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from roll_vec.errors import (
     InvalidOptionError,
     SolverLimitError,
-    UnsolvableLevelError,
     one_line,
 )
 from roll_vec.options import MAX_INT
@@ -198,7 +197,7 @@ class _Solutions:
         engine = self._env.engine
         try:
             return list(engine.solve(env_ids, "moves"))
-        except (SolverLimitError, UnsolvableLevelError) as error:
+        except SolverLimitError as error:
             if len(env_ids) == 1:
                 self._notes[one_line(error)] = None
                 return [None]

@@ -233,7 +233,7 @@ class ResultLog:
         If the path has a file that is no file of results, or cannot be written; the
         methods raise it, too.
     InvalidOptionError
-        If the path has the results of another run, or another process writes to it.
+        If the path has the results of another run.
     """
 
     def __init__(

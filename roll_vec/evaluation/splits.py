@@ -49,7 +49,7 @@ FREE_KEYWORDS = WORK_KEYWORDS | frozenset(
         *("obs_mode", "observation_mode", "observation_format", "show_attrs"),
         *("action_mode", "action_pattern", "action_start", "action_lookup", "match"),
         *("action_separator", "max_actions_per_turn", "special_token_list"),
-        *("max_answer_chars", "env_instruction", "grid_lookup", "grid_vocab"),
+        *("env_instruction", "grid_lookup", "grid_vocab"),
         *("action_mask", "deadlock", "seed_info", "level_info", "difficulty_info"),
         *("oracle_return_info", "render_mode", "render_scale"),
     }

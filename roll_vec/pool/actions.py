@@ -10,7 +10,7 @@ from gymnasium.vector.utils import iterate
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidActionError, list_env_ids, shorten
-from roll_vec.text.validation import check_texts, text_hint
+from roll_vec.text.validation import check_texts
 
 
 def check_action_batch(
@@ -77,7 +77,7 @@ def _check_integers(
         message = f"actions: expected shape ({num_envs},), got {array.shape}"
         if array.shape == (num_envs,):
             message = f"actions: expected integers, got {array.dtype}"
-        raise InvalidActionError(message + (text_hint(actions) if accepts_noop else ""))
+        raise InvalidActionError(message)
     low, high = int(space.start), int(space.start + space.n) - 1
     if accepts_noop and low == 1:
         low = 0

@@ -47,9 +47,6 @@ class Faults:
     ----------
     counts : (num_envs,) int64
         Steps and attempts at a reset that failed, by environment.
-    counts_by_kind : dict of str to int
-        The same by kind: ``exception``, ``timeout``, ``worker_death``; and under
-        ``reset`` the resets that failed in all attempts.
     needs_full_reset : bool
         Whether all environments must be reset before anything else.
     stalled : dict of int to str
@@ -63,9 +60,6 @@ class Faults:
 
     def __init__(self, num_envs: int) -> None:
         self.counts = np.zeros(num_envs, np.int64)
-        self.counts_by_kind = dict.fromkeys(
-            ("exception", "timeout", "worker_death", "reset"), 0
-        )
         self.needs_full_reset = False
         self.stalled: dict[int, str] = {}
         self.lost: dict[int, str] = {}
@@ -79,7 +73,6 @@ class Faults:
     def count(self, env_id: int, fault: Fault) -> None:
         """Count a fault of a step, or of an attempt at a reset."""
         self.counts[env_id] += 1
-        self.counts_by_kind[fault.kind] += 1
         if not self._may_warn:
             return
         self._may_warn = False
@@ -99,7 +92,6 @@ class Faults:
 
     def stall(self, env_id: int, fault: Fault) -> None:
         """Note that all attempts at a reset have failed, the last with this fault."""
-        self.counts_by_kind["reset"] += 1
         self.stalled[env_id] = fault.message
         if not self.is_part and len(self.stalled) == len(self.counts):
             self._last_fault = fault

@@ -136,7 +136,7 @@ class PoolEnvs:
                     info = fault_info(stalled[env_id])
                     self.results[env_id] = None, 0.0, False, True, info
                 elif env_id in lost:
-                    self._fail_step(env_id, Fault("worker_death", lost[env_id]))
+                    self._fail_step(env_id, Fault(lost[env_id]))
                 else:
                     able[env_id] = action
                     continue

@@ -296,12 +296,12 @@ class ProcessWorkers(QueuedWorkers[ProcessQueue]):
             message = f"worker death: its process ended with exit code {exit_code}"
             if queue.tasks:
                 message += f" during {queue.operation}"
-            fault = Fault("worker_death", message)
+            fault = Fault(message)
         message = (
             "worker death: its process ended in a task of another environment "
             f"({fault.message})"
         )
-        rest = Fault("worker_death", message, has_begun=False)
+        rest = Fault(message, has_begun=False)
         if not queue.is_ready:
             # No task has begun, and a start that hangs would do so again for each.
             rest = fault

@@ -32,8 +32,6 @@ its argument."""
 class Fault(NamedTuple):
     """The reason why a task failed; it stands in the place of the result."""
 
-    kind: str
-    """``exception``, ``timeout`` or ``worker_death``."""
     message: str
     exception: BaseException | None = None
     """If one was raised, and can be pickled where another process raised it."""
@@ -123,13 +121,13 @@ def exception_fault(operation: str, error: BaseException) -> Fault:
     except BaseException:
         text = "(its text could not be had)"
     message = f"exception in {operation}: {type(error).__name__}"
-    return Fault("exception", f"{message}: {text}" if text else message, error)
+    return Fault(f"{message}: {text}" if text else message, error)
 
 
 def misfit_fault(operation: str) -> Fault:
     """Return the fault of a result that cannot be part of a batch."""
     reason = "the observation is not one of the observation space"
-    return Fault("exception", f"exception in {operation}: {reason}")
+    return Fault(f"exception in {operation}: {reason}")
 
 
 def unsendable_fault(operation: str, error: BaseException) -> Fault:
@@ -138,7 +136,7 @@ def unsendable_fault(operation: str, error: BaseException) -> Fault:
         f"exception in {operation}: what passes between the processes cannot be "
         f"pickled: {type(error).__name__}: {error}"
     )
-    return Fault("exception", message, error)
+    return Fault(message, error)
 
 
 def format_traceback(error: BaseException) -> str:

@@ -219,15 +219,6 @@ class PoolVectorEnv(RollVectorEnv, VectorEnv[Any, Any, Any]):
         """(num_envs,) int64: failed steps and attempts at a reset, by environment."""
         return self.engine.faults.counts.copy()
 
-    @property
-    def faults(self) -> dict[str, int]:
-        """Failed steps and attempts at a reset, by kind.
-
-        ``exception``, ``timeout``, ``worker_death``; and ``reset``, the resets that
-        failed in all attempts.
-        """
-        return dict(self.engine.faults.counts_by_kind)
-
     def _warn(self) -> None:
         """Warn of the first fault of the pool, unless this was done before."""
         if self.engine.faults.warning:

@@ -180,7 +180,7 @@ class QueuedWorkers(Workers, Generic[Queue]):
             if deadline is not None and deadline <= now:
                 limit = self._time_limits[queue.operation]
                 message = f"timeout: {queue.operation} took longer than {limit:g} s"
-                outcomes += self._stop_task(queue, Fault("timeout", message))
+                outcomes += self._stop_task(queue, Fault(message))
         return outcomes
 
     def close(self, patience: float) -> None:

@@ -17,7 +17,7 @@ import gymnasium
 from gymnasium.envs import registration
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.options import check_bool, check_int, parse_options
+from roll_vec.options import check_int, parse_options
 
 
 @dataclass(frozen=True)
@@ -219,15 +219,13 @@ def register(
     id: str,
     cls: type[Any],
     max_episode_steps: int | None = None,
-    *,
-    force: bool = False,
     **defaults: Any,
 ) -> None:
     """Register your own environment for `gymnasium.make`, `make_vec` and pools.
 
-    The same class can be registered again, as by a notebook cell that is run twice: the
-    new class, limit and defaults replace the old ones.  Classes are the same if their
-    modules and qualified names are.  Existing environments do not change.
+    An id can be registered again, as by a notebook cell that is run twice: the new
+    class, limit and defaults replace the old ones.  Existing environments do not
+    change.
 
     Parameters
     ----------
@@ -238,16 +236,14 @@ def register(
         `BaseDiscreteActionEnv` or any other `gymnasium.Env`.
     max_episode_steps : int or None
         Steps after which an episode is truncated; None: no limit.
-    force : bool
-        True: replace an id that another class or another package has registered.
     **defaults
         Values of the class's keywords.
 
     Raises
     ------
     InvalidOptionError
-        If the class or the limit cannot be used; if another class has the id and
-        ``force`` is False; always if the id is one of this package.
+        If the class or the limit cannot be used, or if the id is one of this package,
+        of Gymnasium or of another package.
     UnknownOptionError
         If the class has no such keyword.
     """
@@ -255,7 +251,11 @@ def register(
     if not (is_rule or (isinstance(cls, type) and issubclass(cls, gymnasium.Env))):
         accepted = "a class that extends gymnasium.Env or roll_vec.ArrayEnv"
         raise InvalidOptionError.expected("cls", accepted, cls)
-    _check_free(id, cls, check_bool("force", force))
+    is_ours = id in ENVIRONMENTS and isinstance(ENVIRONMENTS[id].entry, str)
+    if is_ours or (id in gymnasium.registry and id not in ENVIRONMENTS):
+        owner = "roll_vec" if is_ours else "Gymnasium or another package"
+        message = f"id: {id} is registered already by {owner}: choose another id"
+        raise InvalidOptionError(message)
     if max_episode_steps is not None:
         max_episode_steps = check_int("max_episode_steps", max_episode_steps, 1)
     if is_rule:
@@ -283,25 +283,6 @@ def _is_rule(entry: Any) -> bool:
         and isinstance(entry, type)
         and issubclass(entry, module.ArrayEnv)
     )
-
-
-def _check_free(id: str, cls: type[Any], force: bool) -> None:
-    """Raise an error if the id is that of another class, or of this package."""
-    owner = "Gymnasium or another package"
-    if id in ENVIRONMENTS:
-        entry = ENVIRONMENTS[id].entry
-        if isinstance(entry, str):
-            message = f"id: {id} is registered already by roll_vec; choose another id"
-            raise InvalidOptionError(message)
-        owner = f"{entry.__module__}:{entry.__qualname__}"
-        if owner == f"{cls.__module__}:{cls.__qualname__}":
-            return
-    if id in gymnasium.registry and not force:
-        message = (
-            f"id: {id} is registered already by {owner}; a change of worlds is a new "
-            "version of the id, and force=True replaces it"
-        )
-        raise InvalidOptionError(message)
 
 
 def _register(registered: RegisteredEnv) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -138,10 +137,10 @@ def make_vector(
     threads: int | None = None,
     render_mode: str | None = None,
 ) -> VectorEnv[Any, Any, Any]:
-    """Return a batch: of the id's own entry point, or gymnasium's SyncVectorEnv.
+    """Return a batch of this package; of other ids gymnasium's SyncVectorEnv.
 
-    The id's own entry point is used if it supports the autoreset mode. A render mode
-    that the environment refuses is left out: look at ``env.render_mode``.
+    An id with nothing but a vector entry point has that one.  A render mode that the
+    environment refuses is left out: look at ``env.render_mode``.
 
     Parameters
     ----------
@@ -162,14 +161,10 @@ def make_vector(
         threads.
     """
     spec = find_spec(env_id)
-    has_own_batch = spec.vector_entry_point is not None and (
-        autoreset is AutoresetMode.NEXT_STEP or _takes(spec, "autoreset_mode")
-    )
-    keywords = dict(options)
-    if has_own_batch:
-        if _takes(spec, "autoreset_mode"):
-            keywords["autoreset_mode"] = autoreset
-    else:
+    is_ours, keywords = spec.id in ENVIRONMENTS, dict(options)
+    if is_ours:
+        keywords["autoreset_mode"] = autoreset
+    elif spec.entry_point is not None:
         keywords["vectorization_mode"] = "sync"
         keywords["vector_kwargs"] = {"autoreset_mode": autoreset}
     if threads is not None:
@@ -179,7 +174,7 @@ def make_vector(
                 f"workers: use -o workers={threads}"
             )
             raise SetupError(message)
-        if not (has_own_batch and _takes(spec, "num_threads")):
+        if not is_ours:
             message = f"num_threads: {env_id} is stepped in one thread only"
             raise SetupError(message)
         keywords["num_threads"] = threads
@@ -200,18 +195,6 @@ def make_vector(
 def mode_of(env: VectorEnv[Any, Any, Any]) -> AutoresetMode:
     """Return the autoreset mode that a vector environment declares."""
     return AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
-
-
-def _takes(spec: EnvSpec, keyword: str) -> bool:
-    """Return whether the id's own vector entry point has a keyword."""
-    creator: Any = spec.vector_entry_point
-    if isinstance(creator, str):
-        creator = load_env_creator(creator)
-    parameters = inspect.signature(creator).parameters.values()
-    return any(
-        parameter.name == keyword or parameter.kind is parameter.VAR_KEYWORD
-        for parameter in parameters
-    )
 
 
 def load_class(spec: EnvSpec) -> Any:

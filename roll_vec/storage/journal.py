@@ -1,4 +1,4 @@
-"""A locked file of lines, with which an interrupted program goes on.
+"""A file of lines, with which an interrupted program goes on.
 
 Evaluations write such files: the first line is the plan, each other line one result. A
 line counts when it has its end. So a program that is killed at any point loses no more
@@ -8,25 +8,14 @@ than the line that it was writing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from roll_vec.errors import InvalidOptionError
 from roll_vec.storage.files import replace_file
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 
 class Journal:
-    """A file of lines that one process writes at a time, until `close`.
-
-    Beside it stands its lock, ``.NAME.lock``, which `close` deletes.  The lock keeps
-    nobody out where the system or the file system has no locks, and a process that
-    begins in the moment in which another one ends.
+    """A file of lines; only one process may write it at a time.
 
     Parameters
     ----------
@@ -34,26 +23,13 @@ class Journal:
 
     Raises
     ------
-    InvalidOptionError
-        If another process has the lock.
     OSError
-        As the methods.
+        By the methods.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._file: BinaryIO | None = None
-        self._lock_path = path.with_name(f".{path.name}.lock")
-        self._lock = self._lock_path.open("ab")
-        try:
-            if fcntl is not None:
-                fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._lock.close()
-            message = f"out: another process is writing to {str(path)!r}"
-            raise InvalidOptionError(message) from None
-        except OSError:
-            pass  # a file system without locks
 
     def replace(self, lines: Iterable[bytes]) -> None:
         """Write the whole file.  An interrupted call leaves the old one.
@@ -63,7 +39,7 @@ class Journal:
         lines : iterable of bytes
             Without their ends.
         """
-        self._close_file()
+        self.close()
         with replace_file(self.path) as file:
             file.writelines(line + b"\n" for line in lines)
 
@@ -75,18 +51,7 @@ class Journal:
         self._file.flush()
 
     def close(self) -> None:
-        """Let other processes write; a second call does nothing."""
-        try:
-            self._close_file()
-        finally:
-            if not self._lock.closed:
-                # In this order: nobody else has the lock yet.  Windows does not delete
-                # open files; there it stays.
-                with suppress(OSError):
-                    self._lock_path.unlink()
-                self._lock.close()
-
-    def _close_file(self) -> None:
+        """Close the file; a second call does nothing."""
         file, self._file = self._file, None
         if file is not None:
             file.close()

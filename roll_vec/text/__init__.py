@@ -13,7 +13,7 @@
 
 The files in reading order:
 
-``options``        the keywords: pattern, special tokens, penalty, separator, limits
+``options``        the keywords: pattern, special tokens, penalty, separator
 ``action_parser``  ROLL's rules: from a text, or a batch of texts, to actions
 ``patterns``       matchers: find content and thinking in a text
 ``turn``           the rule of a step with a text, for one environment and for a batch

@@ -18,8 +18,7 @@ options go beyond ROLL: ``match="last"``, several actions in one text, and their
 A search for literal tags takes time linear in the length of the text, for any text.
 Every other pattern is searched for by Python's `re`, which some patterns and texts make
 backtrack for hours.  If the pattern repeats anything, this gives a warning, and texts
-are limited to `roll_vec.text.patterns.MAX_REGEX_CHARS` characters unless
-``max_answer_chars`` sets another limit.
+of more than `roll_vec.text.patterns.MAX_REGEX_CHARS` characters have no valid action.
 """
 
 from __future__ import annotations
@@ -117,7 +116,6 @@ class ActionParser:
             options.action_pattern,
             last=options.match == "last",
             strips=bool(self._tokens),
-            max_chars=options.max_answer_chars,
         )
 
     def _delete_tokens(self, text: str) -> str:

@@ -1,4 +1,4 @@
-"""The keywords of text actions: pattern, special tokens, penalty, separator, limits."""
+"""The keywords of text actions: pattern, special tokens, penalty, separator."""
 
 from __future__ import annotations
 
@@ -78,11 +78,6 @@ class TextOptions:
         Separates several actions in one text, as ``||`` in ``Up || Left``.
     max_actions_per_turn : int
         With a separator: the actions of a text that are played; later ones are ignored.
-    max_answer_chars : int or None
-        With a pattern: the longest text that is searched, in characters.  Special
-        tokens do not count.  A longer text has no valid action.  None: no limit for
-        literal tags around ``(.*?)``, and for a pattern without ``*``, ``+`` and ``{``;
-        16,384 for any other.
 
     Infos
     -----
@@ -102,7 +97,8 @@ class TextOptions:
     Warns
     -----
     SlowPatternWarning
-        Where ``max_answer_chars`` is None and the limit is 16,384.
+        For a pattern that is searched for in texts of up to 16,384 characters only:
+        one with ``*``, ``+`` or ``{`` that is no literal tags around ``(.*?)``.
     """
 
     action_pattern: str | None = option(None, check_optional, _check_pattern)
@@ -113,20 +109,19 @@ class TextOptions:
     match: str = option("first", check_choice, ("first", "last"))
     action_separator: str | None = option(None, check_optional, _check_separator)
     max_actions_per_turn: int = option(5, check_int, 1)
-    max_answer_chars: int | None = option(None, check_optional, check_int, 1)
 
     def __post_init__(self) -> None:
         check_fields(self)
         pattern = self.action_pattern
         if pattern is None:
-            names = "special_token_list", "match", "max_answer_chars"
+            names = "special_token_list", "match"
             refuse_unused(self, names, "needs an action_pattern")
-        elif self.max_answer_chars is None and may_be_slow(pattern):
+        elif may_be_slow(pattern):
             warn_caller(
                 f"action_pattern: {pattern!r} is not literal text around '(.*?)', so "
                 "Python's re searches for it, which takes hours for some patterns and "
                 f"texts; texts of more than {MAX_REGEX_CHARS} characters have no valid "
-                "action, unless max_answer_chars sets another limit",
+                "action",
                 SlowPatternWarning,
             )
         if self.action_separator is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 MAX_REGEX_CHARS = 1 << 14
 """Longest text that is searched for a pattern that `may_be_slow`."""
@@ -52,9 +51,7 @@ def may_be_slow(pattern: str) -> bool:
     return not literal_tags(pattern) and not set("*+{").isdisjoint(pattern)
 
 
-def make_matcher(
-    pattern: str | None, *, last: bool, strips: bool, max_chars: int | None
-) -> Matcher:
+def make_matcher(pattern: str | None, *, last: bool, strips: bool) -> Matcher:
     """Return the fastest matcher of a pattern.
 
     Parameters
@@ -65,20 +62,16 @@ def make_matcher(
         Whether the last match counts instead of the first one.
     strips : bool
         Whether white space around the text is removed before a search.
-    max_chars : int or None
-        Longest text that is searched; None: the pattern's default.
     """
     if pattern is None:
         return IdentityMatcher()
     tags = literal_tags(pattern)
     # Tags begin and end without white space, so they need no stripped text.
     if len(tags) == 2:
-        return TagMatcher(*tags, last=last, max_chars=max_chars)
+        return TagMatcher(*tags, last=last)
     if tags:
-        return ThinkAnswerMatcher(*tags, last=last, max_chars=max_chars)
-    if max_chars is None and may_be_slow(pattern):
-        max_chars = MAX_REGEX_CHARS
-    return RegexMatcher(pattern, last=last, max_chars=max_chars, strips=strips)
+        return ThinkAnswerMatcher(*tags, last=last)
+    return RegexMatcher(pattern, last=last, strips=strips)
 
 
 class Matcher:
@@ -88,17 +81,13 @@ class Matcher:
     ----------
     last : bool
         Whether the last match counts instead of the first one.
-    max_chars : int or None
-        Longest text that is searched; None: any length.
     """
 
-    def __init__(self, *, last: bool = False, max_chars: int | None = None) -> None:
-        self.last, self.max_chars = last, max_chars
+    def __init__(self, *, last: bool = False) -> None:
+        self.last = last
 
     def find(self, text: str) -> AnswerMatch:
         """Return content and thinking, or None."""
-        if self.max_chars is not None and len(text) > self.max_chars:
-            return None
         match = self._find_from(text, 0)
         while match is not None and self.last:
             later = self._find_from(text, match[2])
@@ -128,8 +117,8 @@ class IdentityMatcher(Matcher):
 class TagMatcher(Matcher):
     """Finds ``opening(.*?)closing`` in one pass."""
 
-    def __init__(self, opening: str, closing: str, **limits: Any) -> None:
-        super().__init__(**limits)
+    def __init__(self, opening: str, closing: str, *, last: bool = False) -> None:
+        super().__init__(last=last)
         self.opening, self.closing = opening, closing
 
     def _find_from(self, text: str, begin: int) -> tuple[str, str, int] | None:
@@ -145,7 +134,7 @@ class TagMatcher(Matcher):
 
     def find_all(self, texts: Sequence[str]) -> tuple[list[str], list[str]]:
         """Return contents and thinkings; see `Matcher.find_all`."""
-        if self.last or self.max_chars is not None:
+        if self.last:
             return super().find_all(texts)
         # `find` written out: saves a call and a tuple for each text.
         opening, closing, skip = self.opening, self.closing, len(self.opening)
@@ -164,8 +153,8 @@ class TagMatcher(Matcher):
 class ThinkAnswerMatcher(Matcher):
     r"""Finds ``opening(.*?)closing\s*opening(.*?)closing`` in one pass."""
 
-    def __init__(self, *tags: str, **limits: Any) -> None:
-        super().__init__(**limits)
+    def __init__(self, *tags: str, last: bool = False) -> None:
+        super().__init__(last=last)
         self.opening, self.closing, *second, self.last_closing = tags
         self.gap = re.compile(_GAP + re.escape(second[0]) if second else "")
 
@@ -201,13 +190,14 @@ class RegexMatcher(Matcher):
         Whether white space around the text is removed before a search.
     """
 
-    def __init__(self, pattern: str, *, strips: bool, **limits: Any) -> None:
-        super().__init__(**limits)
+    def __init__(self, pattern: str, *, strips: bool, last: bool = False) -> None:
+        super().__init__(last=last)
         self.pattern, self.strips = re.compile(pattern, re.DOTALL), strips
+        self.is_limited = may_be_slow(pattern)
 
     def find(self, text: str) -> AnswerMatch:
         """Return content and thinking; see `Matcher.find`."""
-        if self.max_chars is not None and len(text) > self.max_chars:
+        if self.is_limited and len(text) > MAX_REGEX_CHARS:
             return None
         match = None
         text = text.strip() if self.strips else text

@@ -25,20 +25,6 @@ def check_text(action: Any) -> str:
     return str(action)
 
 
-def text_hint(actions: Any) -> str:
-    """Return the end of an error message: a hint for texts where integers belong.
-
-    Empty unless the actions are texts.
-    """
-    if isinstance(actions, np.ndarray):
-        actions = actions.ravel()[:1].tolist()
-    elif not isinstance(actions, (list, tuple)):
-        actions = [actions]
-    if not any(isinstance(action, str) for action in actions):
-        return ""
-    return "; names of actions are accepted with action_mode='text'"
-
-
 def check_texts(actions: Any, skip_mask: NDArray[np.bool_]) -> list[Any]:
     """Return a batch of texts as Python's str.
 

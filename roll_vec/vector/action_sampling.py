@@ -13,7 +13,6 @@ import numpy as np
 from gymnasium.spaces import Discrete, Tuple
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError
 from roll_vec.seeding import fold_in_arrays, fold_seed
 from roll_vec.vector.space_batches import batch_items
 
@@ -45,42 +44,27 @@ class ActionStream:
         self._env_words = fold_in_arrays(seeds, *counters.astype(np.uint64))
         self._counters = np.zeros(envs.num_envs, np.uint64)
 
-    def next_actions(self, action_mask: Any = None) -> Any:
+    def next_actions(self) -> Any:
         """Return a batch of actions; see `choose`."""
         words = fold_in_arrays(self._env_words, self._counters)
-        actions = self.choose(words, action_mask)
         self._counters += np.uint64(1)
-        return actions
+        return self.choose(words)
 
-    def choose(self, words: NDArray[np.uint64], action_mask: Any = None) -> Any:
+    def choose(self, words: NDArray[np.uint64]) -> Any:
         """Return the action that each random word stands for.
 
         Parameters
         ----------
         words : (num_envs,) uint64
-        action_mask : (num_envs, n) of 0 and 1, or None
-            For n integer actions: 1 where an action may be chosen.
 
         Returns
         -------
         (num_envs,) integers, a tuple of num_envs str, or a batch of the space
-
-        Raises
-        ------
-        InvalidOptionError
-            If the mask does not fit the actions.
         """
-        if action_mask is not None:
-            action_mask = self._check_mask(action_mask)
         # A remainder favours no action by more than one part in 2**60.
         if isinstance(self._space, Discrete):
             n, dtype = np.uint64(self._space.n), self._space.dtype
-            numbers: NDArray[Any]
-            if action_mask is not None:
-                ranks = action_mask.cumsum(axis=1, dtype=np.uint64)
-                target_ranks = words % np.maximum(ranks[:, -1], np.uint64(1))
-                numbers = (ranks > target_ranks[:, None]).argmax(axis=1)
-            elif n & (n - np.uint64(1)) == 0:
+            if n & (n - np.uint64(1)) == 0:
                 # A power of 2, in a fourth of the time.
                 numbers = words & (n - np.uint64(1))
             else:
@@ -95,15 +79,3 @@ class ActionStream:
             space.seed(word)
             samples.append(space.sample())
         return batch_items(space, samples)
-
-    def _check_mask(self, mask: Any) -> NDArray[np.bool_]:
-        """Return a mask of actions as an array of bool."""
-        if not isinstance(self._space, Discrete):
-            hint = f"; it masks integer actions, and these are of {self._space}"
-            raise InvalidOptionError.expected("action_mask", "None", mask, hint)
-        array, shape = np.asarray(mask), (len(self._counters), int(self._space.n))
-        is_mask = array.shape == shape and array.dtype.kind in "biu"
-        if not is_mask or not ((array == 0) | (array == 1)).all():
-            accepted = f"an array of 0 and 1 of shape {shape}"
-            raise InvalidOptionError.expected("action_mask", accepted, mask)
-        return array.astype(np.bool_, copy=False)

@@ -14,7 +14,6 @@ from roll_vec.seeding import check_seed, draw_entropy
 from roll_vec.vector.action_sampling import ActionStream
 from roll_vec.vector.batch import Batch, one_at_a_time
 from roll_vec.vector.masks import check_indices
-from roll_vec.vector.values import decode_seeds
 
 Value = TypeVar("Value")
 
@@ -35,9 +34,10 @@ class BatchAttributes(Batch):
 
     @property
     def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
-        """The seed of each environment's stream; None before the first reset.
+        """The seed of each environment's stream.
 
-        Of environments that are objects, the ``np_random_seed`` of each.
+        None before the first reset and after `set_state`.  Of environments that are
+        objects, the ``np_random_seed`` of each.
         """
         return self.get_attr("np_random_seed")
 
@@ -60,8 +60,7 @@ class BatchAttributes(Batch):
         """Return an attribute that the batch has instead of environments in arrays."""
         value: Any
         if name == "np_random_seed":
-            seeds = self._seeds
-            return tuple(seeds if isinstance(seeds, list) else decode_seeds(seeds))
+            return tuple(self._seeds)
         if name == "np_random" and not self._is_started:
             return tuple(np.random.default_rng() for _ in range(self.num_envs))
         if name in ("observation_space", "action_space"):
@@ -108,7 +107,6 @@ class BatchAttributes(Batch):
         Raises
         ------
         AttributeError
-            Lists the names that exist.
         """
         return self.call(name)
 
@@ -207,8 +205,6 @@ class BatchAttributes(Batch):
             If the game does not know the objective.
         SolverLimitError
             If a search was too long; names the environments.
-        UnsolvableLevelError
-            If a level that the user gave has no solution from its start.
         UnsupportedError
             If the environments have no solver.
         ClosedError
@@ -260,9 +256,7 @@ class BatchAttributes(Batch):
 
     # ---------------------------------------------------------- random actions
 
-    def sample_actions(
-        self, action_mask: Any = None, *, seed: int | None = None
-    ) -> Any:
+    def sample_actions(self, *, seed: int | None = None) -> Any:
         """Return a random action for each environment, all actions equally likely.
 
         Of environments that act by text these are examples of their action space, such
@@ -270,9 +264,6 @@ class BatchAttributes(Batch):
 
         Parameters
         ----------
-        action_mask : (num_envs, n) of 0 and 1, or None
-            For n integer actions: 1 where an action may be chosen, as
-            ``infos["action_mask"]`` has it.  A row of zeros chooses the first action.
         seed : int or None
             Begin a new sequence.  None: continue; the first sequence has a seed of the
             operating system.
@@ -283,10 +274,7 @@ class BatchAttributes(Batch):
 
         Raises
         ------
-        InvalidSeedError
-        InvalidOptionError
-            If the mask does not fit the actions.
-        ClosedError
+        InvalidSeedError, ClosedError
 
         Notes
         -----
@@ -299,8 +287,5 @@ class BatchAttributes(Batch):
         stream = self._action_stream
         if seed is not None or stream is None:
             seed = draw_entropy() if seed is None else check_seed(seed)
-            stream = ActionStream(self, seed)
-        actions = stream.next_actions(action_mask)
-        # A mask that is refused begins no sequence.
-        self._action_stream = stream
-        return actions
+            stream = self._action_stream = ActionStream(self, seed)
+        return stream.next_actions()

@@ -173,21 +173,6 @@ class Autoreset:
             infos = add_infos(infos, env_ids, new, num_envs)
         return finish_infos(infos, num_envs)
 
-    # ---------------------------------------------------------------- snapshots
-
-    def set_state(
-        self,
-        arrays: Mapping[str, NDArray[Any]],
-        rows: NDArray[np.int64],
-        env_ids: NDArray[np.int64],
-    ) -> None:
-        """Set environments to rows of ``has_ended``; see `Engine.set_state`."""
-        has_ended = arrays["has_ended"][rows]
-        if len(env_ids) < self.engine.num_envs:
-            has_ended, new = self.has_ended.copy(), has_ended
-            has_ended[env_ids] = new
-        self.has_ended = has_ended
-
 
 def add_finals(
     infos: Infos,

@@ -40,8 +40,7 @@ class Batch(VectorEnv[Any, Any, Any]):
     group_size: int
     _options: dict[str, Any]
     _autoreset: Autoreset
-    # As hexadecimal digits after `get_state` or `set_state`.
-    _seeds: list[int | None] | NDArray[np.bytes_]
+    _seeds: list[int | None]
     _is_started: bool
 
     def _check_open(self) -> None:

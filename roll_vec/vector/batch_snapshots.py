@@ -15,7 +15,6 @@ from roll_vec.errors import (
 from roll_vec.vector.attributes import BatchAttributes
 from roll_vec.vector.batch import one_at_a_time
 from roll_vec.vector.masks import check_indices, check_mask
-from roll_vec.vector.values import encode_seeds, replace_rows
 from roll_vec.vector.vector_state import (
     ROWS,
     VectorState,
@@ -54,35 +53,26 @@ class BatchSnapshots(BatchAttributes):
         self._check_idle("get_state")
         self._check_started("get_state")
         arrays = self.engine.get_state()
-        return self._make_state(self._seed_digits(), self._autoreset.has_ended, arrays)
+        return self._make_state(self._autoreset.has_ended, arrays)
 
     def _make_state(
-        self,
-        seeds: NDArray[np.bytes_],
-        has_ended: NDArray[np.bool_],
-        arrays: Mapping[str, NDArray[Any]],
+        self, has_ended: NDArray[np.bool_], arrays: Mapping[str, NDArray[Any]]
     ) -> VectorState:
         """Return the snapshot of arrays of this class and of the engine."""
-        arrays = {"seeds": seeds, "has_ended": has_ended, **arrays}
+        arrays = {"has_ended": has_ended, **arrays}
         return VectorState.of_batch(self._snapshot_id(), self._configuration(), arrays)
-
-    def _seed_digits(self) -> NDArray[np.bytes_]:
-        """Return the seeds as digits; at each reset this would cost an eighth of it."""
-        if isinstance(self._seeds, list):
-            self._seeds = encode_seeds(self._seeds)
-        return self._seeds
 
     def _next_seeds(
         self, env_ids: NDArray[np.int64], seeds: list[int | None]
-    ) -> list[int | None] | NDArray[np.bytes_]:
+    ) -> list[int | None]:
         """Return the seeds of all streams after a reset; None keeps a seed."""
-        if None not in seeds and len(seeds) == self.num_envs:
-            return list(seeds)
-        rows = [j for j, seed in enumerate(seeds) if seed is not None]
-        if not rows:
+        if seeds.count(None) == len(seeds):
             return self._seeds
-        digits = encode_seeds([seeds[j] for j in rows])
-        return replace_rows(self._seed_digits(), env_ids[rows], digits)
+        result = list(self._seeds)
+        for env_id, seed in zip(env_ids.tolist(), seeds, strict=True):
+            if seed is not None:
+                result[env_id] = seed
+        return result
 
     def _begin_seeds(self, name: str) -> tuple[bool, str]:
         """Note that method ``name`` begins to change streams of seeds.
@@ -157,11 +147,12 @@ class BatchSnapshots(BatchAttributes):
         except InvalidStateError:  # nothing has moved
             self._is_started, autoreset.unfinished_call = before
             raise
-        autoreset.set_state(state.arrays, indices, env_ids)
-        seeds = state.arrays["seeds"][indices]
-        if len(env_ids) < self.num_envs:
-            seeds = replace_rows(self._seed_digits(), env_ids, seeds)
-        self._seeds = seeds
+        has_ended = autoreset.has_ended.copy()
+        has_ended[env_ids] = state.arrays["has_ended"][indices]
+        autoreset.has_ended = has_ended
+        self._seeds = list(self._seeds)
+        for env_id in env_ids.tolist():
+            self._seeds[env_id] = None
         self._is_started = True
         observations = self._observe()
         autoreset.unfinished_call = ""
@@ -175,7 +166,7 @@ class BatchSnapshots(BatchAttributes):
         Sessions reset and step the engine: they know whether its episode has ended.
         """
         arrays = self.engine.get_state(np.array([env_id]))
-        return self._make_state(encode_seeds([None]), np.array([has_ended]), arrays)
+        return self._make_state(np.array([has_ended]), arrays)
 
     def _set_env_state(self, env_id: int, state: VectorState) -> None:
         """Go to the snapshot of one environment, which has one row."""

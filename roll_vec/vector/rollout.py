@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,7 +46,7 @@ def check_out(out: Any, space: Space[Any], num_envs: int, num_steps: int) -> Non
     Raises
     ------
     InvalidOptionError
-        If an array has another shape or dtype, or two arrays share memory.
+        If an array has another shape or dtype.
     """
     if not isinstance(out, Rollout):
         raise InvalidOptionError.expected("out", "a Rollout of an earlier call", out)
@@ -83,7 +82,3 @@ def check_out(out: Any, space: Space[Any], num_envs: int, num_steps: int) -> Non
                 value = f"{array.dtype} of shape {array.shape}"
             accepted = f"a writable array in C order, {dtype} of shape {shape}"
             raise InvalidOptionError.expected(name, accepted, value)
-    for (one, first, _), (other, second, _) in itertools.combinations(arrays, 2):
-        if np.may_share_memory(first, second):
-            message = f"{other}: shares its memory with {one}"
-            raise InvalidOptionError(message)

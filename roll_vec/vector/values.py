@@ -1,6 +1,4 @@
-"""The arrays of a snapshot that are more than numbers: seeds, and values of any size.
-
-Seeds may have any size: their array has hexadecimal digits, see `encode_seeds`.
+"""The arrays of a snapshot that are more than numbers: values of any size.
 
 A snapshot of a pool has two arrays of values, (n,) bytes: ``states``, of the
 environment objects, and ``records``, of what the pool knows of them.  Beside them
@@ -18,11 +16,9 @@ numpy drops zeros at the end of a row: neither plain data nor a pickle ends with
 from __future__ import annotations
 
 import pickle
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidStateError
@@ -31,18 +27,6 @@ from roll_vec.storage.plain_data import decode, encode
 PLAIN, PICKLED, PICKLED_ENV, LOST = b"J", b"P", b"E", b""
 
 STATES, RECORDS, KINDS = "states", "records", "kinds"
-
-
-def replace_rows(
-    array: NDArray[np.bytes_], rows: Any, values: NDArray[np.bytes_]
-) -> NDArray[np.bytes_]:
-    """Return an array of bytes with some other rows, as wide as they need."""
-    result = array.astype(np.result_type(array, values))
-    result[rows] = values
-    return result
-
-
-# ------------------------------------------------------------------ values
 
 
 def is_values(name: str, array: NDArray[Any]) -> bool:
@@ -112,40 +96,3 @@ def has_pickles(arrays: Mapping[str, NDArray[Any]]) -> bool:
         if is_values(name, array)
         for value in array.tolist()
     )
-
-
-# ------------------------------------------------------------------- seeds
-
-# What `encode_seeds` writes.
-_DIGITS = re.compile(rb"|[0-9a-f]{16}|[1-9a-f][0-9a-f]{16,}")
-
-
-def encode_seeds(seeds: Sequence[int | None]) -> NDArray[np.bytes_]:
-    """Return seeds as (n,) hexadecimal digits, at least 16 each; none for None."""
-    try:
-        words = np.array(seeds, np.uint64)
-    except (OverflowError, TypeError):
-        return np.array([b"" if seed is None else b"%016x" % seed for seed in seeds])
-    # Six times as fast, for thousands of seeds.
-    return np.frombuffer(words.astype(">u8").tobytes().hex().encode(), "S16")
-
-
-def decode_seeds(digits: NDArray[np.bytes_]) -> list[int | None]:
-    """Return the seeds of `encode_seeds`."""
-    return [int(each, 16) if each else None for each in digits.tolist()]
-
-
-def check_seeds(array: NDArray[Any]) -> None:
-    """Check an array of seeds of a snapshot.
-
-    Raises
-    ------
-    InvalidStateError
-    """
-    if (
-        array.dtype.kind != "S"
-        or array.ndim != 1
-        or not all(map(_DIGITS.fullmatch, array.tolist()))
-    ):
-        accepted = "hexadecimal digits of seeds, an array of bytes"
-        raise InvalidStateError.of_array("seeds", accepted, array)

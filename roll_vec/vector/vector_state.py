@@ -16,21 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidFileError, InvalidStateError
-from roll_vec.seeding import check_seed
 from roll_vec.storage.npz_files import read_npz, write_npz
 from roll_vec.vector.masks import check_indices
 from roll_vec.vector.values import (
     PICKLED,
     PLAIN,
     STATES,
-    check_seeds,
-    decode_seeds,
-    encode_seeds,
     from_bytes,
     has_pickles,
     is_values,
-    replace_rows,
-    to_bytes,
 )
 
 STATE_VERSION = 2
@@ -40,7 +34,6 @@ ROWS = "a sequence of integers, one for each environment"
 """What the argument ``rows`` of methods of snapshots may be."""
 
 _KIND = "snapshot"
-_BATCH_ARRAYS = "seeds", "has_ended"
 _OTHER_FORMATS = " (roll_vec 0.2.0 reads version 1)"
 
 
@@ -59,8 +52,8 @@ class VectorState:
         All keywords that two batches must share to exchange snapshots, as `json` writes
         them.
     arrays : mapping from str to array
-        Row i belongs to environment i.  ``seeds`` and ``has_ended`` are those of the
-        batch, all others of its engine.
+        Row i belongs to environment i.  ``has_ended`` is that of the batch, all others
+        are those of its engine.
     allow_pickle : bool
         Whether pickles in ``arrays`` may be read, see `load`.  `set_state` and `row`
         raise for them otherwise.  A snapshot that a batch returned has the permission;
@@ -202,7 +195,7 @@ class VectorState:
         Returns
         -------
         dict
-            Scalars and arrays, by the names of ``arrays``; ``seeds`` is an int or None.
+            Scalars and arrays, by the names of ``arrays``.
             Of a pool the value that `get_state` of the environment returned.
 
         Raises
@@ -216,9 +209,7 @@ class VectorState:
         index = operator.index(index)
         check_indices("rows", [index], self.num_envs)
         if not self._has_objects:
-            row = {name: array[index] for name, array in self.arrays.items()}
-            (row["seeds"],) = decode_seeds(self.arrays["seeds"][[index]])
-            return row
+            return {name: array[index] for name, array in self.arrays.items()}
         self._check_pickles()
         content = bytes(self.arrays[STATES][index])
         if content[:1] not in (PLAIN, PICKLED):
@@ -229,44 +220,6 @@ class VectorState:
             raise InvalidStateError(message)
         value: dict[str, Any] = from_bytes(content, f"{STATES}[{index}]")
         return value
-
-    def replace_row(self, index: int, row: Mapping[str, Any]) -> VectorState:
-        """Return a snapshot whose environment ``index`` is in another state.
-
-        Parameters
-        ----------
-        index : int
-        row : mapping
-            As `get_state` of the single environment returned it.  A name that it lacks
-            keeps its value.  In a pool the observation that `set_state` returns stays
-            as it was until the environment's next step, and a value that is no plain
-            data becomes a pickle, which this snapshot must be allowed to have.
-
-        Raises
-        ------
-        InvalidStateError
-            For a name that the snapshot does not have, or a value of another shape, or
-            that the array cannot have.
-        InvalidSeedError
-        """
-        index = operator.index(index)
-        check_indices("rows", [index], self.num_envs)
-        if self._has_objects:
-            content = np.array([to_bytes(row)])
-            states = replace_rows(self.arrays[STATES], [index], content)
-            return self._with({**self.arrays, STATES: states}, _valid_for="")
-        unknown = sorted(row.keys() - self.arrays.keys())
-        if unknown:
-            accepted = f"some of {sorted(self.arrays)}"
-            raise InvalidStateError.expected("row", accepted, unknown)
-        arrays = {name: array.copy() for name, array in self.arrays.items()}
-        for name, value in row.items():
-            if name == "seeds":
-                seed = encode_seeds([None if value is None else check_seed(value)])
-                arrays[name] = replace_rows(arrays[name], [index], seed)
-            else:
-                arrays[name][index] = fit_value(name, value, arrays[name][index])
-        return self._with(arrays, _valid_for="")
 
     @staticmethod
     def concatenate(states: Sequence[VectorState]) -> VectorState:
@@ -365,7 +318,7 @@ class VectorState:
             raise InvalidStateError(message)
 
     def engine_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays but those of the batch.
+        """Return all arrays but ``has_ended``.
 
         Raises
         ------
@@ -373,7 +326,7 @@ class VectorState:
             If it has pickles that are not allowed.
         """
         self._check_pickles()
-        return {k: v for k, v in self.arrays.items() if k not in _BATCH_ARRAYS}
+        return {k: v for k, v in self.arrays.items() if k != "has_ended"}
 
     def check_configuration(
         self, id: str, configuration: Mapping[str, Any], digest: str
@@ -398,7 +351,7 @@ class VectorState:
 
 
 def check_batch_arrays(arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Check the arrays of the batch, and that all arrays have as many rows.
+    """Check ``has_ended``, and that all arrays have as many rows.
 
     Raises
     ------
@@ -406,10 +359,9 @@ def check_batch_arrays(arrays: Mapping[str, NDArray[Any]]) -> None:
     """
     shapes = {name: array.shape for name, array in arrays.items()}
     lengths = {shape[:1] for shape in shapes.values()}
-    if not {*_BATCH_ARRAYS} <= arrays.keys() or len(lengths) > 1 or () in lengths:
-        accepted = f"{_BATCH_ARRAYS} among them, and a row for each environment in all"
+    if "has_ended" not in arrays or len(lengths) > 1 or () in lengths:
+        accepted = "has_ended among them, and a row for each environment in all"
         raise InvalidStateError.expected("arrays", accepted, shapes)
-    check_seeds(arrays["seeds"])
     ended = arrays["has_ended"]
     # Other bytes than 0 and 1 are possible in memory that somebody has changed.
     if ended.dtype != np.bool_ or ended.ndim != 1 or (ended.view(np.uint8) > 1).any():

@@ -170,7 +170,7 @@ def test_what_no_digest_covers_is_refused(load, value, text):
 
 def play(cls, num_steps=1):
     """Return the observations after some steps of one environment."""
-    roll_vec.register("tests_rule_code/Mine-v0", cls, force=True)
+    roll_vec.register("tests_rule_code/Mine-v0", cls)
     envs = roll_vec.make_vec("tests_rule_code/Mine-v0", 1)
     envs.reset(seed=0)
     return [envs.step([0])[0][0].tolist() for _ in range(num_steps)]

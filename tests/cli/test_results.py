@@ -218,7 +218,7 @@ class Cranky(roll_vec.BaseLanguageBasedEnv):
             raise RuntimeError("no more")
         return "", 1.0, True, False, {"success": self.level_seed != 3}
 
-roll_vec.register("cranky/Cranky-v0", Cranky, force=True)
+roll_vec.register("cranky/Cranky-v0", Cranky)
 """
 
 

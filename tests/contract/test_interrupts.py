@@ -131,7 +131,6 @@ def calls_of(env, actions, state):
     calls = {
         "step": lambda batch: batch.step(actions[0]),
         "unroll": lambda batch: batch.unroll(actions),
-        "unroll by a policy": lambda batch: batch.unroll(lambda _: actions[0], 2),
         "reset": lambda batch: batch.reset(),
         "seeded reset": lambda batch: batch.reset(seed=9),
         "masked reset": lambda batch: batch.reset(seed=9, options=options),
@@ -322,14 +321,18 @@ def test_a_second_thread_gets_an_error_and_moves_nothing(kind):
             except Exception as error:
                 errors[name] = error
 
-    def policy(_):
-        # The calling thread is in `unroll`.
-        thread = threading.Thread(target=call_all)
-        thread.start()
-        thread.join()
-        return actions[0]
+    class Plan:
+        def __len__(self):
+            return 1
 
-    rollout = env.unroll(policy, 1)
+        def __getitem__(self, step):
+            # The calling thread is in `unroll`.
+            thread = threading.Thread(target=call_all)
+            thread.start()
+            thread.join()
+            return actions[:1][step]
+
+    rollout = env.unroll(Plan())
     assert errors.keys() == calls.keys()
     for name, error in errors.items():
         is_refused = isinstance(error, BatchInUseError)

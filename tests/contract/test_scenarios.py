@@ -327,7 +327,6 @@ def test_rows_become_copies_that_share_nothing(kind):
     ones = [ALL[kind].one(i) for i in range(N + 2)]
     for one, row in zip(ones, rows, strict=True):
         one.set_state(state.select_rows([row]))
-    assert many.np_random_seed == tuple(env.np_random_seed[row] for row in rows)
     for batch in draw(many, 4, seed=3):
         result = many.step(batch)
         for i, one in enumerate(ones):
@@ -395,7 +394,7 @@ def test_a_copy_goes_on_as_its_original(kind, mode):
             if mode is DISABLED and over.any():
                 options = {"reset_mask": over}
                 assert_same(other.reset(options=options), env.reset(options=options))
-        for name in ("spec", "metadata", "np_random_seed"):
+        for name in ("spec", "metadata"):
             assert getattr(other, name) == getattr(env, name)
         assert_same(other.reset(), env.reset())
         other.close()

@@ -230,7 +230,6 @@ OTHER_VALUES = {
     "match": ("last", ANSWER),
     "action_separator": ("||", ANSWER),
     "max_actions_per_turn": (1, {**ANSWER, "action_separator": "||"}),
-    "max_answer_chars": (9, ANSWER),
 }
 
 

@@ -55,7 +55,7 @@ class Words(roll_vec.BaseLanguageBasedEnv):
 def words(module_forgets_ids):
     """Return a split of short conversations."""
     id = "evaluation-test/Words-v0"
-    roll_vec.register(id, Words, force=True)
+    roll_vec.register(id, Words)
     return Split(id, "test", "", lambda: range(100, 200), "")
 
 

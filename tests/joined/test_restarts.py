@@ -21,7 +21,7 @@ from roll_vec.errors import (
 from roll_vec.joined.actors import RemoteTraceback, pack, unpack
 from tests.contract.cases import assert_same
 from tests.joined.local_actors import actors_of, kill, make_env, make_pair, restarts_of
-from tests.pool.cases import FAULTS_ON_PURPOSE
+from tests.pool.cases import FAULTS_ON_PURPOSE, replace_row
 from tests.pool.snapshot_envs import Unpicklable
 
 SOKOBAN = "roll_vec/Sokoban-v0"
@@ -219,18 +219,10 @@ def test_processes_that_never_start():
 # ------------------------------------------------------------------------- errors
 
 
-def test_an_option_that_all_shards_refuse_moves_nothing():
-    sharded, local = make_pair("roll_vec/CartPole-v1", 4, 2)
-    for env in (sharded, local):
-        with pytest.raises(InvalidOptionError, match="low"):
-            env.reset(options={"low": 9, "high": 1})
-    assert_same(sharded.step(UP), local.step(UP))
-
-
 def test_an_error_of_one_shard_demands_a_reset_and_is_restored():
     sharded, local = make_pair(Sum, 4, 2)
     with pytest.raises(EnvironmentFaultError, match="state") as caught:
-        sharded.set_state(sharded.get_state().replace_row(3, {}))
+        sharded.set_state(replace_row(sharded.get_state(), 3, {}))
     assert list(caught.value.errors) == [3]
     with pytest.raises(ResetNeededError):
         sharded.step(IDLE)

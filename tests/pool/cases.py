@@ -15,6 +15,7 @@ from gymnasium.vector import SyncVectorEnv
 from roll_vec import VectorState
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
+from roll_vec.vector.values import to_bytes
 from tests.contract.cases import DISABLED, NEXT_STEP
 from tests.pool.envs import Counter, drifters, talkers
 
@@ -228,3 +229,10 @@ def play_with_faults(
     assert levels == [episode_seed(51, k + 1) for k in range(len(levels))]
     assert levels
     return errors
+
+
+def replace_row(state, index, row):
+    """Return a snapshot of a pool whose environment ``index`` is in another state."""
+    rows = state.arrays["states"].tolist()
+    rows[index] = to_bytes(row)
+    return with_arrays(state, states=np.array(rows))

@@ -43,7 +43,6 @@ def test_a_fault_ends_one_episode(command, mode, workers):
         assert errors
         assert all(error.startswith(EXCEPTIONS[command]) for error in errors)
         assert env.fault_counts.tolist() == [0, len(errors), 0, 0]
-        assert env.faults["exception"] == len(errors)
 
 
 @one_in(
@@ -137,7 +136,6 @@ def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
             info = info_of(infos, 0)
             assert info["error"] == error
             assert "level" not in info
-            assert env.faults["reset"] == number
             result = env.step(("a", "b"))
             assert result[3].tolist() == [True, False]
             assert result[1][0] == 0
@@ -186,8 +184,6 @@ def test_if_no_environment_can_be_reset_it_raises(workers):
         assert infos["_error"].tolist() == [True, False, False]
         assert infos["level"][1:].tolist() == [episode_seed(5, 3), episode_seed(6, 3)]
         assert env.fault_counts.tolist() == [8, 7, 7]
-        counts = {"exception": 22, "timeout": 0, "worker_death": 0, "reset": 4}
-        assert env.faults == counts
         env.set_attr("never", set())
         _, infos = env.reset(seed=1)
         assert infos["level"].tolist() == [1, 2, 3]
@@ -243,7 +239,6 @@ def test_an_environment_that_cannot_be_built_again_is_stalled(
             info = step_both(env, twin, ("go",) * 3, by_recv=number % 2)
             assert info["error"] == "exception in reset: OSError: broken"
             if number == 4 and is_copied:
-                assert env.faults["reset"] >= 1
                 other = pickle.loads(pickle.dumps(env))
                 env.close()
                 env = other

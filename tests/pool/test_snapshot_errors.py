@@ -26,6 +26,7 @@ from tests.pool.cases import (
     draw_actions,
     kill_workers,
     pool,
+    replace_row,
     twins,
     values_of,
     with_arrays,
@@ -173,7 +174,6 @@ def test_the_permission_for_pickles_belongs_to_the_snapshot(tmp_path):
         refused = [
             loaded,
             loaded.select_rows([0, 1]),
-            loaded.replace_row(0, loaded.row(1)),
             VectorState.concatenate([own, loaded]),
             VectorState(own.id, own.configuration, own.arrays),
         ]
@@ -204,7 +204,7 @@ def test_a_fault_of_set_state_names_the_environment(workers):
         env.reset(seed=1)
         play(env, actions[:3])
         state = env.get_state()
-        bad = state.replace_row(1, {**state.row(1), "turn": "refused"})
+        bad = replace_row(state, 1, {**state.row(1), "turn": "refused"})
         with pytest.raises(EnvironmentFaultError, match="ValueError: refused") as error:
             env.set_state(bad, rows=[0, 1, 2])
         assert list(error.value.errors) == [1]
@@ -283,9 +283,9 @@ def test_the_generator_beside_a_state(build, workers):
         env.step(np.array([0, 1]))
         state = env.get_state()
         row = state.row(1)
-        env.set_state(state.replace_row(1, row))
+        env.set_state(replace_row(state, 1, row))
         for change in ({"np_random": {"bit_generator": "x"}}, {"more": 1}):
             with pytest.raises(EnvironmentFaultError, match=r"\[1\] failed.*state"):
-                env.set_state(state.replace_row(1, {**row, **change}))
+                env.set_state(replace_row(state, 1, {**row, **change}))
             env.set_state(state)
         assert env.get_state() == state

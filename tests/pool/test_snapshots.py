@@ -24,6 +24,7 @@ from tests.pool.cases import (
     THREADS,
     draw_actions,
     pool,
+    replace_row,
     values_of,
 )
 from tests.pool.envs import Counter, Talker, drifters, talkers
@@ -76,7 +77,7 @@ def test_the_kind_of_a_state(build, kind, tmp_path):
             with pytest.raises(InvalidStateError, match=r"row 1: .*no get_state"):
                 state.row(1)
         else:
-            assert state.replace_row(0, state.row(0)).row(0) == state.row(0)
+            assert replace_row(state, 0, state.row(0)).row(0) == state.row(0)
         state.save(path)
         if kind != "plain data":
             with pytest.raises(
@@ -340,7 +341,7 @@ def test_a_row_is_a_single_environment_and_goes_back():
         assert layer.get_state() == state.row(1)
     outer.reset()
     single.step("1+2")
-    moved = state.replace_row(0, outer.get_state())
+    moved = replace_row(state, 0, outer.get_state())
     assert moved.row(0) == inner.get_state()
     assert moved.row(1) == state.row(1)
     env.set_state(moved)

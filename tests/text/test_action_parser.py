@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from roll_vec.errors import InvalidOptionError, SlowPatternWarning
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
-from roll_vec.text.patterns import TagMatcher, ThinkAnswerMatcher, may_be_slow
+from roll_vec.text.patterns import TagMatcher, ThinkAnswerMatcher
 
 LOOKUP = {1: "Up", 2: "Down", 3: "Left", 4: "Right"}
 ANSWER = "<answer>(.*?)</answer>"
@@ -62,16 +62,9 @@ BLOCKS = (
     *("<think> </think>\n\t<answer>up || Left</answer>", "\\boxed{Up}", "\\boxed{a}"),
 )
 TOKEN_LISTS = (TOKENS, None, ("<|im_end|>", "<think>"), ("aa", "a"), ("|", "Up "))
-
-
-def pattern_options(pattern):
-    """Return the keywords of a pattern; a limit where there would be a warning."""
-    limit = {"max_answer_chars": 10**6} if may_be_slow(pattern) else {}
-    return {"action_pattern": pattern, **limit}
-
-
+pytestmark = pytest.mark.filterwarnings("ignore:action_pattern")
 SEARCHES = [
-    {**pattern_options(pattern), "special_token_list": tokens, "match": match}
+    {"action_pattern": pattern, "special_token_list": tokens, "match": match}
     for pattern in PATTERNS
     for tokens in TOKEN_LISTS
     for match in ("first", "last")
@@ -80,11 +73,13 @@ SPLITS = [
     {"action_separator": separator, "max_actions_per_turn": 2}
     for separator in ("||", "a")
 ]
-ALL_OPTIONS = [
-    TextOptions(**search, **split)
-    for search in ({}, *SEARCHES)
-    for split in ({}, *SPLITS)
-]
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", SlowPatternWarning)
+    ALL_OPTIONS = [
+        TextOptions(**search, **split)
+        for search in ({}, *SEARCHES)
+        for split in ({}, *SPLITS)
+    ]
 
 
 def plain_find(text, options):
@@ -240,9 +235,6 @@ def test_a_pattern_that_re_repeats_warns_and_limits_texts(pattern, answer, is_sl
     parser = ActionParser(options)
     assert parser.find(answer.rjust(16_384, ".")) is not None
     assert (parser.find(answer.rjust(16_385, ".")) is None) == is_slow
-    # With a limit of the user there is no warning.
-    options = TextOptions(action_pattern=pattern, max_answer_chars=20_000)
-    assert ActionParser(options).find(answer.rjust(20_000, ".")) is not None
 
 
 def test_a_bad_pattern_is_named():
@@ -252,7 +244,7 @@ def test_a_bad_pattern_is_named():
 
 @pytest.mark.parametrize("pattern", [None, *PATTERNS])
 def test_examples_and_pickled_parsers_are_parsed_to_their_action(pattern):
-    options = {"match": "last", **pattern_options(pattern)} if pattern else {}
+    options = {"match": "last", "action_pattern": pattern} if pattern else {}
     parser = ActionParser(TextOptions(**options), LOOKUP)
     example = parser.example("Left")
     if example is not None:

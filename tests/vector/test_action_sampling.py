@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import roll_vec
-from roll_vec.errors import ClosedError, InvalidOptionError, InvalidSeedError
+from roll_vec.errors import ClosedError, InvalidSeedError
 from roll_vec.vector.action_sampling import ActionStream
 
 LAKE = "roll_vec/FrozenLake-v1"
@@ -52,27 +52,6 @@ def test_an_action_depends_on_seed_environment_and_call_alone():
     assert not np.array_equal(make().sample_actions(), make().sample_actions())
 
 
-@pytest.mark.parametrize("dtype", [np.int8, bool])
-def test_a_mask_chooses_among_its_actions(dtype):
-    envs = make(4096)
-    rng = np.random.default_rng(0)
-    mask = (rng.random((4096, 4)) < 0.5).astype(dtype)
-    mask[0] = 0
-    actions = envs.sample_actions(mask, seed=0)
-    allowed = mask.any(axis=1)
-    assert mask[allowed, actions[allowed]].all()
-    assert (actions[~allowed] == 0).all()
-    only = np.zeros((4096, 4), dtype)
-    only[:, [1, 3]] = 1
-    counts = np.bincount(envs.sample_actions(only), minlength=4)
-    assert counts[[0, 2]].sum() == 0
-    assert abs(counts[1] - 2048) < 200
-    everything = np.ones((4096, 4), dtype)
-    assert np.array_equal(
-        envs.sample_actions(everything, seed=5), envs.sample_actions(seed=5)
-    )
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
 def test_actions_are_the_words_modulo_their_number(n):
     words = np.array([0, 1, 5, 2**63 + 3, 2**64 - 1], np.uint64)
@@ -85,42 +64,22 @@ def test_actions_are_the_words_modulo_their_number(n):
     assert actions.dtype == np.int64
 
 
-def test_masks_of_infos_fit_actions_from_1_on():
-    envs = make(6, "roll_vec/RandomFrozenLake-v0", action_mask=True, **MAPS)
-    _, infos = envs.reset(seed=0)
-    for _ in range(4):
-        actions = envs.sample_actions(infos["action_mask"])
-        rows = infos["action_mask"].any(axis=1)
-        assert infos["action_mask"][rows, actions[rows] - 1].all()
-        *_, infos = envs.step(actions)
-
-
-@pytest.mark.parametrize(
-    "mask",
-    [np.ones((64, 4)), np.ones((64, 3), np.int8), np.full((64, 4), 2), [1, 1], "all"],
-)
-def test_a_bad_mask_is_refused_and_nothing_moves(mask):
+def test_a_bad_seed_is_refused_and_nothing_moves():
     envs = make()
     envs.sample_actions(seed=0)
     second = envs.sample_actions()
     envs.sample_actions(seed=0)
-    with pytest.raises(InvalidOptionError, match=r"action_mask: expected an array"):
-        envs.sample_actions(mask)
-    with pytest.raises(InvalidOptionError, match="action_mask"):
-        envs.sample_actions(mask, seed=7)
     with pytest.raises(InvalidSeedError, match="seed"):
         envs.sample_actions(seed=-1)
     assert np.array_equal(envs.sample_actions(), second)
 
 
-def test_texts_are_examples_and_take_no_mask():
+def test_texts_are_examples():
     envs = make(32, action_mode="text", action_pattern="<a>(.*?)</a>")
     texts = envs.sample_actions(seed=0)
     assert set(texts) == set(envs.single_action_space.examples)
     envs.reset(seed=0)
     assert envs.step(texts)[4]["action_is_valid"].all()
-    with pytest.raises(InvalidOptionError, match="action_mask: expected None"):
-        envs.sample_actions(np.ones((32, 4), np.int8))
 
 
 def test_a_joined_batch_draws_from_the_examples_of_each_game():

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.row_threads import SliceSizer, ThreadScratch, for_row_ranges
-from roll_vec.envs.sokoban.level_files import RoomSet
 from roll_vec.errors import (
     InvalidOptionError,
     SolverLimitError,
-    UnsolvableLevelError,
     list_env_ids,
 )
 from roll_vec.kernels.sokoban import moves, solver
@@ -289,8 +287,6 @@ def solve_positions(
     Raises
     ------
     InvalidOptionError, SolverLimitError
-    UnsolvableLevelError
-        A level that a user gave has no solution from its start.
     """
     limits = {"max_states": MAX_STATES, "num_threads": engine.num_threads}
     solutions = solve_rooms(engine.grids(env_ids), objective, **limits)
@@ -304,30 +300,8 @@ def solve_positions(
             "roll_vec.envs.sokoban.solver takes another number of states"
         )
         raise SolverLimitError(message)
-    rows = [j for j, result in enumerate(solutions) if result.directions is None]
-    if rows and engine.options.levels is not None:
-        numbers = engine.level_numbers[env_ids[rows]]
-        _refuse_unsolvable(engine.options.levels, numbers)
     first_action = np.int64(engine.first_action)
     return [
         None if result.directions is None else result.directions + first_action
         for result in solutions
     ]
-
-
-def _refuse_unsolvable(levels: RoomSet, numbers: NDArray[np.int64]) -> None:
-    """Raise if one of some levels of a user has no solution from its start.
-
-    Raises
-    ------
-    UnsolvableLevelError
-        It names the first such level.
-    """
-    numbers = np.unique(numbers)
-    for number, result in zip(numbers, solve_rooms(levels.grids[numbers]), strict=True):
-        if result.status == "unsolvable":
-            message = (
-                f"levels: level {number} has no solution; "
-                "solve needs levels that can be solved"
-            )
-            raise UnsolvableLevelError(message)
