@@ -193,6 +193,9 @@ def _check_levels(options: ArrayEnv, name: str) -> None:
         _require(seeding == "level", owner, accepted, seeding)
         is_there = type(options).draw_levels is not ArrayEnv.draw_levels
         _require(is_there, f"{name}.draw_levels", "a method that draws levels", None)
+    if options.reset_options:
+        accepted = "'stream' beside reset_options"
+        _require(seeding == "stream", owner, accepted, seeding)
 
 
 def _check_spaces(options: ArrayEnv, name: str) -> None:

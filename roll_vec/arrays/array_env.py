@@ -146,6 +146,9 @@ class ArrayEnv(TextOptions):
         What users read as an attribute of an environment, by name, beside variables,
         options and properties of the class: constants, functions, and
         `roll_vec.arrays.attributes.StateAttribute`, which they can set as well.
+    reset_options : dict of str to float
+        The numbers that ``reset(options=)`` may set for the episodes that it begins,
+        with their values in all others.  The rule ``begin`` reads them as options.
     finish_step : callable or None
         A function that is called after each step:
         ``finish_step(engine, skip_mask, terminations, infos)``.  It may write to the
@@ -191,6 +194,7 @@ class ArrayEnv(TextOptions):
     ROWS_PER_THREAD: ClassVar[int] = 1 << 13
     state_limits: ClassVar[Any] = MappingProxyType({})
     attributes: ClassVar[Any] = MappingProxyType({})
+    reset_options: ClassVar[Mapping[str, float]] = MappingProxyType({})
     finish_step: ClassVar[Any] = None
     gymnasium_renderer: ClassVar[Any] = None
     metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_modes": ["ansi"]}
@@ -443,6 +447,12 @@ class ArrayEnv(TextOptions):
         Raises
         ------
         InvalidStateError
+        """
+
+    def check_reset_options(self, values: Mapping[str, float]) -> None:
+        """Raise an error if episodes cannot begin with these ``reset_options``.
+
+        They are finite numbers, those that the argument of a reset names and others.
         """
 
     # ---------------------------------------------------------------- kernels

@@ -129,7 +129,7 @@ def read_constants(owner: Any) -> dict[str, Any]:
             accepted = "numbers that rules can read: bools, floats, integers of 64 bits"
             full_name = f"{type(owner).__name__}.{name}"
             raise InvalidOptionError.expected(full_name, accepted, value)
-    return result
+    return {**result, **owner.reset_options}
 
 
 def read_constant(value: Any) -> Any:
@@ -235,7 +235,7 @@ def kernel_constants_of(owner: Any) -> dict[str, Any]:
     be compiled anew.
     """
     lengths = {length for axes in _axes_of(owner) for length in axes}
-    names = owner.code.names | lengths
+    names = owner.code.names | lengths | set(owner.reset_options)
     return {name: each for name, each in owner.constants.items() if name in names}
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,12 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import Ids
 from roll_vec.arrays.observations import ObservedEngine
-from roll_vec.arrays.state_checks import check_generators, check_limits
+from roll_vec.arrays.state_checks import FINITE, check_generators, check_limits
 from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.kernels.rng.pcg64 import seed_rows
 from roll_vec.options import (
     MAX_INT,
+    check_number,
     check_reset_keys,
     replace_level_options,
 )
@@ -55,14 +57,23 @@ class EpisodeEngine(ObservedEngine):
         seeds: Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Start episodes from new seeds, or the next ones; see `Engine.reset`."""
+        """Start episodes from new seeds, or the next ones; see `Engine.reset`.
+
+        Raises
+        ------
+        InvalidOptionError
+            If ``reset_options`` of the family have values that cannot be used.
+        """
         if seeds is None:
             self.advance(env_ids)
             return
-        check_reset_keys((), options)
+        if options:
+            check_reset_keys(self.options.reset_options, options)
         if self.is_stream:
+            values = _read_reset_options(self.options, options)
             self._seed_streams(env_ids, seeds)
-            self.advance(env_ids)
+            with self._replaced_constants(values):
+                self.advance(env_ids)
         else:
             self._begin(env_ids, seeds)
         if len(env_ids) == self.num_envs:
@@ -82,6 +93,20 @@ class EpisodeEngine(ObservedEngine):
             self._begin_in_kernel(env_ids)
         else:
             self._begin_from_levels(env_ids, first_seeds, numbers)
+
+    @contextmanager
+    def _replaced_constants(self, values: Mapping[str, Any]) -> Iterator[None]:
+        """Have kernels read other constants for a while."""
+        if not values:
+            yield
+            return
+        state, bound = self._state, self._bound
+        constants = tuple({**self.options.kernel_constants, **values}.values())
+        self._state, self._bound = (state[0], constants, *state[2:]), {}
+        try:
+            yield
+        finally:
+            self._state, self._bound = state, bound
 
     def _seed_streams(self, env_ids: Ids, seeds: Sequence[int | None]) -> None:
         """Seed the generators of environments with a seed; the others go on."""
@@ -246,3 +271,23 @@ class EpisodeEngine(ObservedEngine):
                 array[env_ids] = values[rows]
         if is_whole:
             self.needs_full_reset = False
+
+
+def _read_reset_options(
+    known: Any, options: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return the ``reset_options`` that the argument of a reset sets, checked.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    # As Gymnasium reads them, from arrays of one number as well.
+    values = {
+        name: check_number(f"options[{name!r}]", value, *FINITE)
+        for name, value in (options or {}).items()
+        if name in known.reset_options
+    }
+    if values:
+        known.check_reset_options({**known.reset_options, **values})
+    return values

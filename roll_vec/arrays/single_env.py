@@ -186,7 +186,8 @@ class SingleEnv(ClosableEnv):
             An int starts a sequence of episodes; None starts the next episode (the
             first time, of a sequence from an entropy seed).
         options : dict or None
-            The environment reads no key; of each there is a warning.
+            The environment reads the keys of ``reset_options`` of its class; of
+            others there is a warning.
 
         Raises
         ------

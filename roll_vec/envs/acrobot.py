@@ -18,7 +18,6 @@ from roll_vec.kernels.rows import Row
 CENTRE = 0.5
 GRAVITY = 9.8
 SECONDS = 0.2
-LOWEST_START, HIGHEST_START = -0.1, 0.1
 STEP_REWARD = -1.0
 MAX_SPEED_1 = 4 * math.pi
 MAX_SPEED_2 = 9 * math.pi
@@ -110,7 +109,6 @@ class Acrobot(ClassicControl):
 
     Differences
     -----------
-    - A reset has no options ``low`` and ``high``.
     - Not there: constants such as ``dt``, attributes of pictures such as ``screen``.
     - Angles beyond 10,000 are wrapped at once, not turn by turn.
     - The cosines and sines of a first observation, which are of float32 there, may
@@ -119,7 +117,8 @@ class Acrobot(ClassicControl):
     Notes
     -----
     The rule is that of Gymnasium 1.4.0, Acrobot-v1 with the equations of the book.
-    Its random numbers are one stream.  All four numbers begin between -0.1 and 0.1.
+    Its random numbers are one stream.  All four numbers begin between -0.1 and 0.1, or
+    the bounds of ``reset(options={"low": ..., "high": ...})``.
 
     Raises
     ------
@@ -144,6 +143,7 @@ class Acrobot(ClassicControl):
         ("theta_1", "theta_2", "theta_1_dot", "theta_2_dot"), STARTS
     )
     attributes = {"state": _STATE}
+    reset_options = {"low": -0.1, "high": 0.1}
     actions = ("negative", "none", "positive")
     infos = ("success",)
     hidden_infos = ("success",)  # Gymnasium has none
@@ -154,10 +154,10 @@ class Acrobot(ClassicControl):
 
     @rule
     def begin(env: Any, rng: Any) -> None:
-        env.theta_1 = to_float32(rng.uniform(LOWEST_START, HIGHEST_START))
-        env.theta_2 = to_float32(rng.uniform(LOWEST_START, HIGHEST_START))
-        env.theta_1_dot = to_float32(rng.uniform(LOWEST_START, HIGHEST_START))
-        env.theta_2_dot = to_float32(rng.uniform(LOWEST_START, HIGHEST_START))
+        env.theta_1 = to_float32(rng.uniform(env.low, env.high))
+        env.theta_2 = to_float32(rng.uniform(env.low, env.high))
+        env.theta_1_dot = to_float32(rng.uniform(env.low, env.high))
+        env.theta_2_dot = to_float32(rng.uniform(env.low, env.high))
 
     @rule
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:

@@ -21,7 +21,6 @@ TOTAL_MASS = POLE_MASS + CART_MASS
 HALF_LENGTH = 0.5
 POLE_MOMENT = POLE_MASS * HALF_LENGTH
 FORCE = 10.0
-LOWEST_START, HIGHEST_START = -0.05, 0.05
 SECONDS = 0.02
 MAX_POSITION = 2.4
 MAX_ANGLE = 12 * 2 * math.pi / 360
@@ -78,7 +77,6 @@ class CartPole(ClassicControl):
 
     Differences
     -----------
-    - A reset has no options ``low`` and ``high``.
     - Not there: ``steps_beyond_terminated``, constants such as ``gravity``, attributes
       of pictures such as ``screen``.
 
@@ -86,7 +84,7 @@ class CartPole(ClassicControl):
     -----
     The rule is that of Gymnasium 1.4.0, CartPole-v1 with its Euler integrator, whose
     random numbers are one stream.  All four numbers of a first observation are between
-    -0.05 and 0.05.
+    -0.05 and 0.05, or the bounds of ``reset(options={"low": ..., "high": ...})``.
 
     Raises
     ------
@@ -109,6 +107,7 @@ class CartPole(ClassicControl):
     }
     state_limits = dict.fromkeys(("x", "x_dot", "theta", "theta_dot"), FINITE)
     attributes = {"state": _STATE}
+    reset_options = {"low": -0.05, "high": 0.05}
     actions = ("left", "right")
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
     gymnasium_renderer = renderer_of("classic_control.cartpole:CartPoleEnv", _STATE)
@@ -116,10 +115,10 @@ class CartPole(ClassicControl):
 
     @rule
     def begin(env: Any, rng: Any) -> None:
-        env.x = rng.uniform(LOWEST_START, HIGHEST_START)
-        env.x_dot = rng.uniform(LOWEST_START, HIGHEST_START)
-        env.theta = rng.uniform(LOWEST_START, HIGHEST_START)
-        env.theta_dot = rng.uniform(LOWEST_START, HIGHEST_START)
+        env.x = rng.uniform(env.low, env.high)
+        env.x_dot = rng.uniform(env.low, env.high)
+        env.theta = rng.uniform(env.low, env.high)
+        env.theta_dot = rng.uniform(env.low, env.high)
 
     @rule
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:

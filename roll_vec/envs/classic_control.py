@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
-from roll_vec.errors import InvalidStateError
+from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.kernels.rows import Row
+from roll_vec.options import check_number
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
-STARTS = (-1e6, 1e6)
-"""Limits of a number that steps make smaller."""
+MAX_START = 1e6
+STARTS = (-MAX_START, MAX_START)
+"""Limits of a number with which an episode begins, and which steps make smaller."""
 
 
 def stack(*names: str) -> StateAttribute:
@@ -43,6 +45,18 @@ def renderer_of(env_class: str, state: StateAttribute) -> GymnasiumRenderer:
 
 
 class ClassicControl(ArrayEnv):
-    """Base class of games whose numbers begin between two bounds."""
+    """Base class of games whose numbers begin between two bounds.
+
+    ``reset(options={"low": ..., "high": ...})`` sets these for the episodes that it
+    begins.
+    """
 
     seeding: ClassVar[str] = "stream"
+
+    def check_reset_options(self, values: Mapping[str, float]) -> None:
+        """Check that the lower bound is not above the higher one."""
+        for name, value in values.items():
+            check_number(f"options[{name!r}]", value, *STARTS)
+        if values["low"] > values["high"]:
+            accepted = f"at most the higher bound, {values['high']}"
+            raise InvalidOptionError.expected("options['low']", accepted, values["low"])

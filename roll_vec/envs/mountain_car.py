@@ -21,7 +21,6 @@ MAX_SPEED = 0.07
 FORCE = 0.001
 GRAVITY = 0.0025
 GOAL = 0.5
-LOWEST_START, HIGHEST_START = -0.6, -0.4
 STEP_REWARD = -1.0
 CONTINUOUS_GOAL = 0.45
 POWER = 0.0015
@@ -84,14 +83,14 @@ class MountainCar(ClassicControl):
 
     Differences
     -----------
-    - A reset has no options ``low`` and ``high``.
     - Not there: ``get_keys_to_action``, constants such as ``gravity``, attributes of
       pictures such as ``screen``.
 
     Notes
     -----
     The rule is that of Gymnasium 1.4.0, MountainCar-v0, whose random numbers are one
-    stream.  The car begins between -0.6 and -0.4.
+    stream.  The car begins between -0.6 and -0.4, or the bounds of
+    ``reset(options={"low": ..., "high": ...})``.
 
     Raises
     ------
@@ -107,6 +106,7 @@ class MountainCar(ClassicControl):
     }
     state_limits = {"position": STARTS, "velocity": _SPEEDS}
     attributes: ClassVar[Mapping[str, Any]] = {"state": _STATE}
+    reset_options = {"low": -0.6, "high": -0.4}
     actions: ClassVar[Any] = ("left", "none", "right")
     infos = ("success",)
     hidden_infos = ("success",)  # Gymnasium has none
@@ -119,7 +119,7 @@ class MountainCar(ClassicControl):
 
     @rule
     def begin(env: Any, rng: Any) -> None:
-        env.position = rng.uniform(LOWEST_START, HIGHEST_START)
+        env.position = rng.uniform(env.low, env.high)
 
     @rule
     def step(env: Any, action: int, rng: Any) -> tuple[float, bool]:
@@ -191,7 +191,6 @@ class MountainCarContinuous(MountainCar):
 
     Differences
     -----------
-    - A reset has no options ``low`` and ``high``.
     - Not there: constants such as ``power``, attributes of pictures such as ``screen``.
     - Actions are rounded to float32, which their space has; the original calculates
       with actions of float64 in float64.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from gymnasium.spaces import Box
 from roll_vec.arrays.array_env import METADATA, ArrayEnv
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import FINITE
-from roll_vec.envs.classic_control import STARTS, stack
+from roll_vec.envs.classic_control import MAX_START, STARTS, stack
 from roll_vec.envs.rounding import square, square_float32, to_float32
 from roll_vec.kernels.rows import Row
+from roll_vec.options import check_number
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
 MAX_SPEED = 8.0
@@ -68,7 +70,6 @@ class Pendulum(ArrayEnv):
 
     Differences
     -----------
-    - A reset has no options ``x_init`` and ``y_init``.
     - Not there: ``last_u``, constants such as ``dt``, attributes of pictures such as
       ``screen``.
     - Actions are rounded to float32, which their space has; the original calculates
@@ -78,7 +79,8 @@ class Pendulum(ArrayEnv):
     -----
     The rule is that of Gymnasium 1.4.0, Pendulum-v1, with numpy 2 and actions of
     float32.  Its random numbers are one stream.  The angle begins between -pi and pi,
-    the angular velocity between -1 and 1.
+    the angular velocity between -1 and 1, or both between the numbers of
+    ``reset(options={"x_init": ..., "y_init": ...})`` and their negatives.
 
     Raises
     ------
@@ -100,6 +102,7 @@ class Pendulum(ArrayEnv):
         "torque": (-MAX_TORQUE, MAX_TORQUE),
     }
     attributes = {"state": _STATE}
+    reset_options = {"x_init": math.pi, "y_init": 1.0}
     actions = Box(-MAX_TORQUE, MAX_TORQUE, (1,), np.float32)
     seeding = "stream"
     observation_space = Box(-_HIGH, _HIGH, dtype=np.float32)
@@ -110,10 +113,15 @@ class Pendulum(ArrayEnv):
     )
     metadata = {**METADATA, "render_fps": 30}
 
+    def check_reset_options(self, values: Mapping[str, float]) -> None:
+        """Check that no bound is negative."""
+        for name, value in values.items():
+            check_number(f"options[{name!r}]", value, 0.0, MAX_START)
+
     @rule
     def begin(env: Any, rng: Any) -> None:
-        env.theta = rng.uniform(-math.pi, math.pi)
-        env.theta_dot = rng.uniform(-1.0, 1.0)
+        env.theta = rng.uniform(-env.x_init, env.x_init)
+        env.theta_dot = rng.uniform(-env.y_init, env.y_init)
 
     @rule
     def step(env: Any, action: Any, rng: Any) -> tuple[float, bool]:

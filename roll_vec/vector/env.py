@@ -164,9 +164,10 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
             operating system.
         options : dict or None
             ``reset_mask``, (num_envs,) bool with at least one True: the environments
-            to reset, in any autoreset mode.  Pooled environments get the other keys.
-            Of a key that a game of this package ignores there is a warning.  The dict
-            is not changed.
+            to reset, in any autoreset mode.  Array environments accept
+            the ``reset_options`` of their class, as ``low`` and ``high`` of CartPole;
+            pooled ones get the other keys.  Of a key that a game of this package
+            ignores there is a warning.  The dict is not changed.
 
         Returns
         -------

@@ -62,6 +62,7 @@ class Program:
     def __init__(self, name, mode, seed):
         self.env, self.envs = make(name, autoreset_mode=mode, group_size=2)
         self.mode, self.ids = mode, range(self.env.num_envs)
+        self.options = {"low": -0.02, "high": 0.03} if "/CartPole" in name else {}
         self.rng = np.random.default_rng([seed, MODES.index(mode), len(name)])
         self.ended = np.zeros(len(self.ids), bool)
         self.observations, self.saved = [None for _ in self.ids], []
@@ -133,12 +134,12 @@ class Program:
         seeds = [seed + i // 2 for i in self.ids]
         if not is_first and self.rng.random() < 0.7:
             seed = seeds = [s if self.rng.random() < 0.5 else None for s in seeds]
-        options = {"reset_mask": mask}
+        options = {**self.options, "reset_mask": mask}
         if is_first or self.rng.random() < 0.3:
-            mask, options = mask | True, {}
-        result = self.env.reset(seed=seed, options=options)
+            mask, options = mask | True, self.options
+        result, more = self.env.reset(seed=seed, options=options), self.options
         ids = mask.nonzero()[0]
-        self.compare(result, {i: self.reset_one(i, seeds[i]) for i in ids})
+        self.compare(result, {i: self.reset_one(i, seeds[i], more) for i in ids})
 
     def step(self):
         self.mend()

@@ -17,6 +17,7 @@ from roll_vec.errors import (
     ResetNeededError,
 )
 from roll_vec.registration import ENVIRONMENTS
+from tests.contract.cases import assert_same
 from tests.envs.test_classic_control import KEYWORDS
 from tests.envs.test_toy_text import CLIFF, DRY
 from tests.gymnasium_versions import Lake
@@ -187,6 +188,69 @@ def test_options_and_constants_are_refused_as_by_a_batch(id, name):
             change()
 
 
+# ------------------------------------------------------------------- reset options
+
+BOUNDS = {
+    "CartPole-v1": {"low": -0.1, "high": 0.3},
+    "MountainCar-v0": {"low": -0.7},
+    "MountainCarContinuous-v0": {"low": np.array(-0.7), "high": -0.7},
+    "Acrobot-v1": {"low": -3, "high": 8},
+    "Pendulum-v1": {"x_init": 1.0},
+}
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_episodes_begin_between_the_bounds_of_a_reset(name):
+    id, options = f"roll_vec/{name}", BOUNDS[name]
+    env, envs = gymnasium.make(id), roll_vec.make_vec(id, 3)
+    theirs = gymnasium.make(name)
+    originals = gymnasium.make_vec(name, 3, vectorization_mode="sync")
+    for each in (options, None, {}):
+        assert_starts(name, *(e.reset(seed=5, options=each) for e in (env, theirs)))
+        np.testing.assert_array_equal(env.unwrapped.state, theirs.unwrapped.state)
+        assert_starts(name, *(e.reset(seed=5, options=each) for e in (envs, originals)))
+    # Later episodes begin as ever.
+    for e in (env, theirs, envs, originals):
+        e.reset(seed=6, options=options)
+    assert_starts(name, *(e.reset() for e in (env, theirs)))
+    assert_starts(name, *(e.reset() for e in (envs, originals)))
+    mask = {**options, "reset_mask": np.array([False, True, False])}
+    assert_starts(name, *(e.reset(options={**mask}) for e in (envs, originals)))
+
+
+def assert_starts(name, mine, other):
+    # The sine of numpy's float32, in Acrobot's, is not the rounded one of float64.
+    ulp = 1 if name == "Acrobot-v1" else 0
+    np.testing.assert_array_max_ulp(mine[0], other[0], ulp)
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        ("x", "y"),
+        (10.0, -8.0),
+        ([-1.0, -1.0], [1.0, 1.0]),
+        (np.array([-1.0, -1.0]), np.array([1.0, 1.0])),
+        (None, 1.0),
+        (-np.inf, 0.0),
+        (0.0, np.nan),
+    ],
+)
+def test_bad_bounds_are_refused_and_move_nothing(name, bounds):
+    names = ("x_init", "y_init") if name == "Pendulum-v1" else ("low", "high")
+    options = dict(zip(names, bounds, strict=True))
+    with pytest.raises((ValueError, OverflowError)):
+        gymnasium.make(name).reset(options=options)
+    id = f"roll_vec/{name}"
+    for env in (gymnasium.make(id), roll_vec.make_vec(id, 2)):
+        env.reset(seed=1)
+        before = env.unwrapped.get_state()
+        with pytest.raises(InvalidOptionError, match=r"options\['"):
+            env.reset(seed=2, options=options)
+        assert_same(env.unwrapped.get_state(), before)
+
+
 # ------------------------------------------------------------- a class of a user
 
 
@@ -196,13 +260,14 @@ class Ball(roll_vec.ArrayEnv):
     state: ClassVar = {"height": np.float32, "bounces": np.int8}
     state_limits: ClassVar = {"height": (0.0, 10.0)}
     attributes: ClassVar = {"mass": 2.5}
+    reset_options: ClassVar = {"drop": 1.0}
     actions = 2
     seeding = "stream"
     observation_space = gymnasium.spaces.Box(0, 10, (1,), np.float32)
 
     @roll_vec.rule
     def begin(env, rng):
-        env.height = 1.0
+        env.height = env.drop
 
     @roll_vec.rule
     def step(env, action, rng):
@@ -217,8 +282,8 @@ class Ball(roll_vec.ArrayEnv):
 def test_a_class_of_a_user_declares_the_same():
     roll_vec.register("mine/Ball-v0", Ball)
     env, envs = gymnasium.make("mine/Ball-v0"), roll_vec.make_vec("mine/Ball-v0", 2)
-    assert env.reset()[0] == 1.0
-    assert envs.reset()[0].tolist() == [[1.0], [1.0]]
+    assert env.reset(options={"drop": 3})[0] == 3.0
+    assert envs.reset(options={"drop": 4})[0].tolist() == [[4.0], [4.0]]
     assert (env.unwrapped.mass, envs.get_attr("mass")) == (2.5, (2.5, 2.5))
     game = env.unwrapped
     game.height = 0.1  # rounded to float32, as by a rule
@@ -246,6 +311,7 @@ def test_a_class_of_a_user_declares_the_same():
         ({"infos": ("height")}, "infos: expected a tuple of different names"),
         ({"infos": ("height", "height")}, "infos: expected a tuple"),
         ({"hidden_infos": ("height")}, "hidden_infos: expected a tuple"),
+        ({"seeding": "level"}, "seeding: expected 'stream' beside reset_options"),
     ],
 )
 def test_declarations_that_do_not_fit_are_errors(more, message):

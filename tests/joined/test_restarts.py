@@ -219,6 +219,14 @@ def test_processes_that_never_start():
 # ------------------------------------------------------------------------- errors
 
 
+def test_an_option_that_all_shards_refuse_moves_nothing():
+    sharded, local = make_pair("roll_vec/CartPole-v1", 4, 2)
+    for env in (sharded, local):
+        with pytest.raises(InvalidOptionError, match="low"):
+            env.reset(options={"low": 9, "high": 1})
+    assert_same(sharded.step(UP), local.step(UP))
+
+
 def test_an_error_of_one_shard_demands_a_reset_and_is_restored():
     sharded, local = make_pair(Sum, 4, 2)
     with pytest.raises(EnvironmentFaultError, match="state") as caught:
