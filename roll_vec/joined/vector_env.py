@@ -388,7 +388,13 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
     # ------------------------------------------------------------------- unrolls
 
     @one_at_a_time
-    def unroll(self, actions: Any, *, out: Rollout | None = None) -> Rollout:
+    def unroll(
+        self,
+        actions: Any,
+        num_steps: int | None = None,
+        *,
+        out: Rollout | None = None,
+    ) -> Rollout:
         """Take T steps; see `RollVectorEnv.unroll`.
 
         Parts of one configuration in stacked arrays get a sequence of actions in one
@@ -397,18 +403,24 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         a reset.  Otherwise `step` is called.
         """
         self._check_ready()
-        count, ended = count_steps(actions), self._has_ended
+        count, space = count_steps(actions, num_steps), self.single_observation_space
+        mode, ended = self.autoreset_mode, self._has_ended
         if out is not None:
-            check_out(out, self.single_observation_space, self.num_envs, count)
-        self._refuse_ended(ended)
-        actions = check_plan(actions, self._check_actions, ended, self.autoreset_mode)
-        if self._joins_rollouts:
-            cuts = [[self._cut(one, rows) for one in actions] for rows in self._rows]
-            results = self._ask([Call("unroll", (cut,)) for cut in cuts])
-            steps = np.ones((count, self.num_envs), np.bool_)
-            return Rollout(*self._join_steps(results, steps, out))
+            check_out(out, space, self.num_envs, count)
+        if not callable(actions):
+            self._refuse_ended(ended)
+            actions = check_plan(actions, self._check_actions, ended, mode)
+            if self._joins_rollouts:
+                cuts = [
+                    [self._cut(one, rows) for one in actions] for rows in self._rows
+                ]
+                results = self._ask([Call("unroll", (cut,)) for cut in cuts])
+                steps = np.ones((count, self.num_envs), np.bool_)
+                return Rollout(*self._join_steps(results, steps, out))
+        batches = [batch for batch, _ in self._ask_all("observe")]
+        observations = join_batches(space, batches)
         try:
-            return run_steps(self, self.step, actions, out)
+            return run_steps(self, self.step, observations, actions, count, out)
         except BaseException:
             # Some steps were made.
             if self._has_ended is not ended:

@@ -319,12 +319,22 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         return (observations, *arrays)
 
     @one_at_a_time
-    def unroll(self, actions: Any, *, out: Rollout | None = None) -> Rollout:
+    def unroll(
+        self,
+        actions: Any,
+        num_steps: int | None = None,
+        *,
+        out: Rollout | None = None,
+    ) -> Rollout:
         """Take T steps in one call; the results are those of T calls of `step`.
 
         Parameters
         ----------
-        actions : (T, num_envs) integers, or a sequence of T batches
+        actions : (T, num_envs) integers, a sequence of T batches, or a function
+            A function gets the last batch of observations, and returns the actions of
+            all environments.
+        num_steps : int or None
+            T, with a function.
         out : Rollout or None
             The result of an earlier call of T steps.  Its observations, rewards,
             terminations, truncations and ``final_obs`` are overwritten and returned.
@@ -351,23 +361,23 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         LevelGenerationError
             If an episode would begin and there is no level.
         InvalidOptionError
-            If ``out`` does not fit.
+            If ``num_steps`` or ``out`` do not fit.
         ClosedError
 
         Notes
         -----
-        A message names the step, from 0.  If this raises after the first step has moved
-        environments, all must be reset.  Bad actions are known before, in NEXT_STEP
-        mode their form only: there a step ignores some.
+        A message names the step, from 0.  If this raises, or the function does, after
+        the first step has moved environments, all must be reset.  Bad actions are known
+        before, in NEXT_STEP mode their form alone: there a step ignores some.
 
         With integer actions array environments take all steps in compiled code, which
         saves most with few environments.  With thousands it saves time if their levels
-        are in memory and ``out`` is passed, most on several threads.  With texts, and
-        in pools, `step` is called.
+        are in memory and ``out`` is passed, most on several threads.  With texts, a
+        function, and in pools, `step` is called.
         """
         self._check_idle("unroll")
         self._check_started("the first step")
-        return unroll(self, actions, out)
+        return unroll(self, actions, num_steps, out)
 
     def final_obs(self, observations: Any, infos: Infos) -> Any:
         """Return the batch of true next observations; see the function `final_obs`."""

@@ -7,6 +7,7 @@ made one by one and stacked.  The results are the same.
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,11 +18,13 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import (
     InvalidActionError,
+    InvalidOptionError,
     LevelGenerationError,
     ResetNeededError,
     RollVecError,
     RollVecWarning,
 )
+from roll_vec.options import MAX_INT
 from roll_vec.vector.autoreset import (
     NEXT_STEP,
     SAME_STEP,
@@ -42,27 +45,35 @@ from roll_vec.vector.space_batches import replace_items, stack_batches
 _STEP_ERRORS = (InvalidActionError, LevelGenerationError, ResetNeededError)
 
 
-def unroll(envs: Any, actions: Any, out: Rollout | None) -> Rollout:
+def unroll(
+    envs: Any, actions: Any, num_steps: int | None, out: Rollout | None
+) -> Rollout:
     """Take many steps of a batch; see `RollVectorEnv.unroll`.
 
     Parameters
     ----------
     envs : RollVectorEnv
-    actions, out
+    actions, num_steps, out
         Those of the method.
     """
-    num_steps = count_steps(actions)
+    num_steps = count_steps(actions, num_steps)
     if out is not None:
         check_out(out, envs.single_observation_space, envs.num_envs, num_steps)
-    rollout = _unroll_at_once(envs._autoreset, actions, out)
-    return _unroll_by_steps(envs, actions, out) if rollout is None else rollout
+    if not callable(actions):
+        rollout = _unroll_at_once(envs._autoreset, actions, out)
+        if rollout is not None:
+            return rollout
+    return _unroll_by_steps(envs, actions, num_steps, out)
 
 
-def _unroll_by_steps(envs: Any, actions: Any, out: Rollout | None) -> Rollout:
+def _unroll_by_steps(
+    envs: Any, actions: Any, num_steps: int, out: Rollout | None
+) -> Rollout:
     """Take the steps by calls of `step`, also of a subclass; see `run_steps`."""
     autoreset, num_begun = envs._autoreset, 0
-    check = autoreset.engine.check_actions
-    check_plan(actions, check, autoreset.has_ended, autoreset.mode)
+    if not callable(actions):
+        check = autoreset.engine.check_actions
+        check_plan(actions, check, autoreset.has_ended, autoreset.mode)
 
     def step(batch: Any) -> Any:
         nonlocal num_begun
@@ -72,7 +83,8 @@ def _unroll_by_steps(envs: Any, actions: Any, out: Rollout | None) -> Rollout:
     try:
         # In another function: Ctrl-C may strike where a loop jumps back, which no
         # `try` around it covers.
-        return run_steps(envs, step, actions, out)
+        observations = envs._observe() if callable(actions) else None
+        return run_steps(envs, step, observations, actions, num_steps, out)
     except BaseException as error:
         # Of what the first step refuses `step` knows whether anything has moved.
         is_known = isinstance(error, (RollVecError, RollVecWarning))
@@ -195,7 +207,9 @@ def check_plan(
 def run_steps(
     envs: Any,
     step: Callable[[Any], tuple[Any, Any, Any, Any, Infos]],
+    observations: Any,
     actions: Any,
+    num_steps: int,
     out: Rollout | None,
 ) -> Rollout:
     """Take steps one by one, and stack their results; an error names the step.
@@ -205,21 +219,29 @@ def run_steps(
     envs : RollVectorEnv or JoinedVectorEnv
     step : callable
         Its method `step`.
-    actions, out
+    observations : batch
+        The present ones, for a policy.
+    actions, num_steps, out
         As of `RollVectorEnv.unroll`, checked.
     """
     space, is_same_step = (
         envs.single_observation_space,
         envs.autoreset_mode is SAME_STEP,
     )
-    results, finals = [], []
-    for t in range(len(actions)):
+    is_policy, results, finals = callable(actions), [], []
+    for t in range(num_steps):
+        batch = actions(observations) if is_policy else actions[t]
         try:
-            observations, *arrays, infos = step(actions[t])
+            observations, *arrays, infos = step(batch)
         except _STEP_ERRORS as error:
             message = f"step {t}: {error}"
             raise type(error)(message) from error
-        result = observations if envs.copy else copy.deepcopy(observations)
+        result = observations
+        if not envs.copy:
+            result = copy.deepcopy(observations)
+        elif is_policy:
+            # The function may write into its argument.
+            result = replace_items(space, observations, [], [])
         if is_same_step:
             infos = dict(infos)
             finals.append(_pop_true_next(space, result, infos))
@@ -249,14 +271,17 @@ def _pop_true_next(space: Space[Any], observations: Any, infos: Infos) -> Any:
     return replace_items(space, observations, env_ids, last)
 
 
-def count_steps(actions: Any) -> int:
-    """Return T, the number of batches of actions.
-
-    Raises
-    ------
-    InvalidActionError
-        If they are no sequence, or there are none.
-    """
+def count_steps(actions: Any, num_steps: Any) -> int:
+    """Return T: the number of batches of actions, or ``num_steps`` with a policy."""
+    try:
+        number = 0 if isinstance(num_steps, bool) else operator.index(num_steps)
+    except TypeError:
+        number = 0
+    if callable(actions):
+        if not 1 <= number <= MAX_INT:
+            accepted = f"a positive integer up to {MAX_INT} beside a policy"
+            raise InvalidOptionError.expected("num_steps", accepted, num_steps)
+        return number
     try:
         count = len(actions)
     except TypeError:
@@ -267,7 +292,10 @@ def count_steps(actions: Any) -> int:
     if count == 0 or not is_sequence:
         accepted = (
             "those of one step or more, a (T, num_envs) array or a sequence of T "
-            "batches"
+            "batches, or a function"
         )
         raise InvalidActionError.expected("actions", accepted, actions)
+    if num_steps is not None and number != count:
+        accepted = f"None or {count}, the number of steps in actions"
+        raise InvalidOptionError.expected("num_steps", accepted, num_steps)
     return count

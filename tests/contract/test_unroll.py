@@ -137,7 +137,31 @@ def test_unroll_equals_as_many_steps_in_every_view(view, mode):
     check_rounds(*make_pair(case, autoreset_mode=mode, obs_mode=obs_mode, **more))
 
 
-# ----------------------------------------------------------------------- memory
+# ------------------------------------------------------------- policies, memory
+
+
+@one_in(3, "mode, case, copies", MODES, [LAKE, f"{SOKOBAN} text", LAMPS], [True, False])
+def test_a_policy_sees_what_the_step_before_returned_and_may_overwrite_it(
+    case, mode, copies
+):
+    env, twin = make_pair(case, autoreset_mode=mode, copy=copies)
+    steps = 3 if mode is DISABLED else T
+    actions = list(draw_actions(env, steps))
+    if mode is DISABLED:
+        actions = [[lowest_action(env)] * N] * steps
+    current = copy.deepcopy(env.step([lowest_action(env)] * N)[0])
+    twin.step([lowest_action(env)] * N)
+    heard = []
+
+    def policy(observations):
+        heard.append(copy.deepcopy(observations))
+        scribble(observations)
+        return actions[len(heard) - 1]
+
+    rollout = env.unroll(policy, steps)
+    assert_same(tuple(rollout), tuple(twin.unroll(actions)))
+    assert_same(heard, [current, *rollout.observations[:-1]])
+    assert_undisturbed(env, twin)
 
 
 @one_in(2, "mode, case", [NEXT_STEP, SAME_STEP], [*ARRAY_IDS, f"{SOKOBAN} text", LAMPS])
@@ -220,6 +244,21 @@ def test_a_level_that_cannot_be_drawn_demands_a_reset(case, mode):
     source.generate = generate
     assert len(calls) == 2
     assert_needs_reset(env, twin)
+
+
+@pytest.mark.parametrize("copies", [True, False])
+@pytest.mark.parametrize("case", [LAKE, f"{SOKOBAN} text"])
+def test_a_policy_that_raises_demands_a_reset_after_a_step(case, copies):
+    env, twin = make_pair(case, copy=copies)
+    for batch in (env, twin):
+        batch.reset(seed=5)
+    plan = iter(draw_actions(env, 20))
+    with pytest.raises(StopIteration):
+        env.unroll(lambda observations: next(plan), 30)
+    assert_needs_reset(env, twin)
+    with pytest.raises(StopIteration):
+        env.unroll(lambda observations: next(plan), 30)
+    assert_undisturbed(env, twin)
 
 
 @pytest.mark.skipif(JIT_OFF, reason="kernels make arrays as well")

@@ -122,7 +122,16 @@ class Play:
         if self.mode is DISABLED:
             return
         batches = self.actions(4)
-        self.both(lambda env: tuple(env.unroll(batches)), where)
+        if self.rng.random() < 0.3:
+            # A policy gets the observations of the steps.
+            calls = [iter(batches), iter(batches)]
+            results = [
+                tuple(env.unroll(lambda _, it=it: next(it), 4))
+                for env, it in zip(self.envs, calls, strict=True)
+            ]
+            assert_same(*results, where)
+        else:
+            self.both(lambda env: tuple(env.unroll(batches)), where)
 
     def save(self, where):
         states = [env.get_state() for env in self.envs]
