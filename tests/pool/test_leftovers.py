@@ -50,15 +50,6 @@ def test_close_beside_one_that_hangs(command, monkeypatch):
 
 
 @EACH_WORKER
-def test_after_faults(workers):
-    env = step_once(workers, step_timeout=0.4, reset_timeout=20)
-    command = "wait" if workers == THREADS else "kill"
-    env.step((f"fault:{command}", "a", "b"))
-    env.step(("a", "a", "b"))
-    env.close()
-
-
-@EACH_WORKER
 @pytest.mark.parametrize("hangs", [False, True])
 def test_garbage_collection(workers, hangs, leftovers):
     env = step_once(workers)

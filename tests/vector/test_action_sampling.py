@@ -2,18 +2,15 @@
 
 import copy
 import pickle
-from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete
-from gymnasium.vector.utils import batch_space
+from gymnasium.spaces import Box
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import roll_vec
 from roll_vec.errors import ClosedError, InvalidOptionError, InvalidSeedError
-from roll_vec.vector.action_sampling import ActionStream
 
 LAKE = "roll_vec/FrozenLake-v1"
 MAPS = {"levels": [["SF", "FG"]]}
@@ -73,18 +70,6 @@ def test_a_mask_chooses_among_its_actions(dtype):
     )
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
-def test_actions_are_the_words_modulo_their_number(n):
-    words = np.array([0, 1, 5, 2**63 + 3, 2**64 - 1], np.uint64)
-    space = Discrete(n, start=-2)
-    envs = SimpleNamespace(
-        single_action_space=space, action_space=batch_space(space, 5), num_envs=5
-    )
-    actions = ActionStream(envs, 0).choose(words)
-    assert actions.tolist() == [int(word) % n - 2 for word in words]
-    assert actions.dtype == np.int64
-
-
 def test_masks_of_infos_fit_actions_from_1_on():
     envs = make(6, "roll_vec/RandomFrozenLake-v0", action_mask=True, **MAPS)
     _, infos = envs.reset(seed=0)
@@ -121,16 +106,6 @@ def test_texts_are_examples_and_take_no_mask():
     assert envs.step(texts)[4]["action_is_valid"].all()
     with pytest.raises(InvalidOptionError, match="action_mask: expected None"):
         envs.sample_actions(np.ones((32, 4), np.int8))
-
-
-def test_a_joined_batch_draws_from_the_examples_of_each_game():
-    lakes = roll_vec.make_vec(LAKE, 32, obs_mode="text", action_mode="text")
-    tasks = roll_vec.make_vec("roll_vec/Countdown-v0", 32)
-    envs = roll_vec.JoinedVectorEnv([lakes, tasks])
-    texts = envs.sample_actions(seed=0)
-    for text, space in zip(texts, envs.action_space.spaces, strict=True):
-        assert text in space.examples
-    assert texts == envs.sample_actions(seed=0) != envs.sample_actions()
 
 
 class Thermostat(gymnasium.Env):
