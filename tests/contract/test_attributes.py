@@ -225,7 +225,7 @@ def test_frames_equal_those_of_the_single_forms(case, autoreset):
 # ------------------------------------------------------------- last observations
 
 
-@pytest.mark.parametrize("case", [*CASES, *TEXTS, "roll_vec/WebShop-v0"])
+@pytest.mark.parametrize("case", CASES)
 def test_final_obs_is_what_the_step_led_to_and_new(case):
     same = make_batch(case, NUM_ENVS, autoreset_mode=SAME_STEP)
     plain = make_batch(case, NUM_ENVS, autoreset_mode=DISABLED)

@@ -206,8 +206,18 @@ def test_a_path_without_a_return_is_told(tmp_path):
         env.step(0)
 
 
+# Each compiles a game: of those that the same lines refuse one is fast.
+SLOW_CODE = ("env.ok = 1", "env.b = 1", "env.table[0] = 2", "env.b[:] = env.f, 1, 2")
+
+
 @pytest.mark.skipif(JIT_OFF, reason="about the compiler")
-@pytest.mark.parametrize(("rule", "code", "message"), [*MISTAKES, *COMPILED])
+@pytest.mark.parametrize(
+    ("rule", "code", "message"),
+    [
+        pytest.param(*each, marks=[pytest.mark.slow] if each[1] in SLOW_CODE else [])
+        for each in (*MISTAKES, *COMPILED)
+    ],
+)
 def test_mistakes_that_did_not_run_are_told_by_the_compiler(
     rule, code, message, tmp_path
 ):
