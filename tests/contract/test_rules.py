@@ -33,11 +33,11 @@ from tests.contract.rules import (
 )
 from tests.joined.local_actors import make_env
 from tests.splits import count_runs, split_all
-from tests.thinning import one_in
 
 MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"
 FIRST, *OTHERS = RANDOM
 SLOW = [pytest.param(id, marks=pytest.mark.slow) for id in (*OTHERS, *GAME_IDS)]
+EVERY = [*FAMILIES, FIRST, *SLOW]
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 
 
@@ -60,7 +60,8 @@ def draw(envs, steps, seed=0):
     return [envs.action_space.sample() for _ in range(steps)]
 
 
-@one_in(3, "id, mode", [*FAMILIES, *RANDOM, *GAME_IDS], MODES)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("id", EVERY)
 def test_a_batch_equals_single_environments(id, mode):
     envs = make(id, autoreset_mode=mode)
     env_fns = [lambda: gymnasium.make(id)] * 4
@@ -94,7 +95,7 @@ def test_a_batch_passes_the_checker(name):
     check_vector_env(f"tests_rules/{name}-v0", steps=20)
 
 
-@pytest.mark.parametrize("id", [*FAMILIES, FIRST, *SLOW])
+@pytest.mark.parametrize("id", EVERY)
 def test_a_row_of_a_state_is_a_single_environment(id):
     envs, single = make(id), gymnasium.make(id).unwrapped
     envs.reset(seed=3)
