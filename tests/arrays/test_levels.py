@@ -104,16 +104,6 @@ def test_an_interrupted_reset_leaves_no_trace(id, keywords, monkeypatch):
     assert_undisturbed(env, other)
 
 
-@UNCOMPILED
-def test_levels_do_not_depend_on_slices_and_threads(id, monkeypatch):
-    whole = gymnasium.make_vec(id, num_envs=100, num_threads=1).reset(seed=3)[0]
-    # Slices of one level, and of a few.
-    for seconds, num_threads in ((0.0, 1), (0.0, 3), (1e-4, 3)):
-        monkeypatch.setattr(threads, "SLICE_SECONDS", seconds)
-        env = gymnasium.make_vec(id, num_envs=100, num_threads=num_threads)
-        np.testing.assert_array_equal(env.reset(seed=3)[0], whole)
-
-
 # ------------------------------------------------------------------------- unrolls
 
 

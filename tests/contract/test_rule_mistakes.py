@@ -207,7 +207,8 @@ def test_a_path_without_a_return_is_told(tmp_path):
 
 
 # Each compiles a game: of those that the same lines refuse one is fast.
-SLOW_CODE = ("env.ok = 1", "env.b = 1", "env.table[0] = 2", "env.b[:] = env.f, 1, 2")
+SLOW_CODE = ("env.size = 1", "env.b[:] = env.table[::2]", "rng.shuffle(env.table)")
+SLOW_CODE += ("env.ok = 1", "env.b = 1", "env.table[0] = 2", "env.b[:] = env.f, 1, 2")
 
 
 @pytest.mark.skipif(JIT_OFF, reason="about the compiler")

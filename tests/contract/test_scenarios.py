@@ -31,7 +31,6 @@ from tests.contract.cases import (
 from tests.contract.kinds import (
     ALL,
     COPIES,
-    FRAGILE,
     OBJECTS,
     WALKED,
     N,
@@ -55,7 +54,7 @@ def _registered(module_forgets_ids):
 def make_group(kind, mode):
     """Return a batch, and a batch of one for each of its environments."""
     env = ALL[kind].make(N, group_size=2, autoreset_mode=mode)
-    return env, [ALL[kind].one(i, autoreset_mode=mode) for i in range(N)]
+    return env, [ALL[kind].local(1, autoreset_mode=mode) for _ in range(N)]
 
 
 def close(*envs):
@@ -242,9 +241,7 @@ class Walk:
         name = self.rng.choice(names)
         seed, mask = int(self.rng.integers(1 << 40)), random_mask(self.rng)
         actions = draw(env, 3, seed)
-        rows = np.empty(N, int)
-        for family in self.kind.families:
-            rows[list(family)] = self.rng.choice(family, len(family))
+        rows = self.rng.integers(N, size=N)
         if name == "unroll" and self.mode is DISABLED:
             name = "step"
         return functools.partial(
@@ -308,7 +305,7 @@ def test_rows_become_copies_that_share_nothing(kind):
         env.step(batch)
     state, rows = env.get_state(), [2, 0, 0, 2, 1, 5, 0, 4]
     many.set_state(state, rows=rows)
-    ones = [ALL[kind].one(i) for i in range(N + 2)]
+    ones = [ALL[kind].local(1) for _ in range(N + 2)]
     for one, row in zip(ones, rows, strict=True):
         one.set_state(state.select_rows([row]))
     assert many.np_random_seed == tuple(env.np_random_seed[row] for row in rows)
@@ -332,7 +329,7 @@ def test_a_copy_goes_on_as_its_original(kind, mode):
     env = ALL[kind].make(N, autoreset_mode=mode)
     actions = draw(env, 12, seed=2)
     # Copies of processes take a while to start.
-    is_slow = "processes" in kind
+    is_slow = "processes" in kind or kind in ("plain without streams", "pickled states")
     for number, way in enumerate(ALL[kind].copies[:: 3 if is_slow else 1]):
         other = COPIES[way](env)
         if not number:
@@ -467,7 +464,6 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
     twin.close()
 
 
-EACH_FRAGILE = pytest.mark.parametrize("kind", FRAGILE)
 WITH_FAULT = ("a",) * 4 + ("fault:raise", "a")
 
 
