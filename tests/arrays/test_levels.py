@@ -1,8 +1,5 @@
 """Levels: sets that are kept, slices and interrupts."""
 
-import copy
-from types import SimpleNamespace
-
 import gymnasium
 import numpy as np
 import pytest
@@ -10,7 +7,6 @@ import pytest
 import roll_vec
 from roll_vec.arrays import level_providers
 from roll_vec.arrays import row_threads as threads
-from roll_vec.arrays.level_providers import LevelProvider
 from roll_vec.progress import listen
 from roll_vec.seeding import episode_seed
 from tests.conftest import JIT_OFF
@@ -31,78 +27,48 @@ def id(request):
 # ------------------------------------------------------------------ kept levels
 
 
-class Counted:
-    """A generator of levels that notes what it is asked for."""
+def test_a_level_is_drawn_once_and_kept_unless_the_set_is_too_large(id, monkeypatch):
+    """Shows in no result: `tests/contract/test_memory.py` has those."""
+    calls = []
 
-    def __init__(self):
-        self.asked = []
+    def make(num_levels):
+        env = roll_vec.make_vec(id, 4, num_levels=num_levels, **CONFIG[id])
+        provider = env.engine.level_provider
+        generate = provider.generate
 
-    def __call__(self, seeds):
-        self.asked.append(seeds.tolist())
-        assert len(np.unique(seeds)) == len(seeds) > 0
-        if 666 in seeds:
-            raise RuntimeError("no level")
-        return seeds * np.uint64(10), np.stack([seeds, seeds + np.uint64(1)], axis=1)
+        def draw(seeds):
+            calls.append(seeds.tolist())
+            if 666 in seeds:
+                raise RuntimeError("no level")
+            return generate(seeds)
 
+        monkeypatch.setattr(provider, "generate", draw)
+        calls.clear()
+        return env
 
-def make_provider(generate, num_levels, start_level):
-    """Return the provider of levels of two numbers of 8 bytes, and one of 8."""
-    options = SimpleNamespace(
-        level_count=num_levels,
-        start_level=start_level,
-        name="Levels",
-        user_levels=None,
-        level_variables=("a", "b"),
-        variables={"a": (np.dtype("u8"), ()), "b": (np.dtype("u8"), (2,)), "c": None},
-    )
-    return LevelProvider(options, generate)
-
-
-def pick(provider, seeds):
-    """Return the numbers of the levels that seeds play."""
-    parts, level_indices = provider.get(np.array(seeds, np.uint64))
-    assert level_indices.dtype == np.int64
-    first, second = (part[level_indices] for part in parts)
-    assert (second[:, 0] * 10 == first).all()
-    assert (second[:, 1] == second[:, 0] + 1).all()
-    return second[:, 0].tolist()
-
-
-# What is generated again and what is not shows in no result.
-def test_a_level_is_generated_once_and_cached():
-    generate = Counted()
-    provider = make_provider(generate, 5, 100)
-    for seeds in ([0, 7, 2, 12], [5, 1], [0, 1, 2], [3, 4, 8, 9]):
-        assert pick(provider, seeds) == [100 + seed % 5 for seed in seeds]
-    assert generate.asked == [[100, 102], [101], [103, 104]]
-    # Copies begin without levels.
-    copied = copy.deepcopy(provider)
-    assert pick(copied, [2]) == [102]
-    assert copied.generate.asked[-1] == [102]
+    env = make(5)
+    for seeds in ([0, 7, 2, 12], [5, 1, 1, 1], [0, 1, 2, 0], [3, 4, 8, 9]):
+        env.reset(seed=seeds)
+    assert calls == [[0, 2], [1], [3, 4]]
     # Unlimited levels are drawn each time, but once a call.
-    generate = Counted()
-    provider = make_provider(generate, 0, 0)
-    assert pick(provider, [9, 3, 9, 9]) == [9, 3, 9, 9]
-    assert pick(provider, [9]) == [9]
-    assert generate.asked == [[3, 9], [9]]
-    # A failure leaves the cache as it is.
-    generate = Counted()
-    provider = make_provider(generate, 5, 664)
-    pick(provider, [0])
+    env = make(0)
+    for _ in range(2):
+        env.reset(seed=[9, 3, 9, 9])
+    assert calls == [[3, 9]] * 2
+    # A failure leaves what is kept as it is.
+    env = make(700)
     with pytest.raises(RuntimeError, match="no level"):
-        pick(provider, [1, 2])
-    assert pick(provider, [1, 0]) == [665, 664]
-    assert generate.asked == [[664], [665, 666], [665]]
-
-
-def test_a_set_that_is_too_large_is_not_cached(monkeypatch):
-    monkeypatch.setattr(level_providers, "CACHE_BYTES", 25 * 24)
-    for num_levels, keeps in ((25, True), (26, False)):
-        generate = Counted()
-        provider = make_provider(generate, num_levels, 7)
+        env.reset(seed=[1, 665, 666, 1])
+    env.reset(seed=[1, 665, 1, 1])
+    env.reset(seed=[1, 665, 1, 1])
+    assert calls == [[1, 665, 666], [1, 665]]
+    num_bytes = sum(each[:1].nbytes for each in env.engine.level_provider.arrays)
+    monkeypatch.setattr(level_providers, "CACHE_BYTES", 25 * num_bytes)
+    for num_levels, count in ((25, 1), (26, 2)):
+        env = make(num_levels)
         for _ in range(2):
-            assert pick(provider, [1, 27, 1]) == [8, 7 + 27 % num_levels, 8]
-        assert len(generate.asked) == (1 if keeps else 2)
+            env.reset(seed=[1, 2, 3, 4])
+        assert len(calls) == count
 
 
 # ------------------------------------------------------------------- interrupts
@@ -136,16 +102,6 @@ def test_an_interrupted_reset_leaves_no_trace(id, keywords, monkeypatch):
         )
         assert env.get_attr("np_random_seed") == other.get_attr("np_random_seed")
     assert_undisturbed(env, other)
-
-
-@UNCOMPILED
-def test_levels_do_not_depend_on_slices_and_threads(id, monkeypatch):
-    whole = gymnasium.make_vec(id, num_envs=100, num_threads=1).reset(seed=3)[0]
-    # Slices of one level, and of a few.
-    for seconds, num_threads in ((0.0, 1), (0.0, 3), (1e-4, 3)):
-        monkeypatch.setattr(threads, "SLICE_SECONDS", seconds)
-        env = gymnasium.make_vec(id, num_envs=100, num_threads=num_threads)
-        np.testing.assert_array_equal(env.reset(seed=3)[0], whole)
 
 
 # ------------------------------------------------------------------------- unrolls

@@ -19,20 +19,11 @@ from roll_vec.errors import (
     InvalidActionError,
     InvalidSeedError,
     InvalidStateError,
-    UnknownOptionError,
 )
 from tests.arrays.ids import IDS, LEVEL_IDS, actions_of, silent
 
 SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 LAKE, LAKE_8X8 = "roll_vec/FrozenLake-v1", "roll_vec/FrozenLake8x8-v1"
-
-
-def forms(id, **keywords):
-    """Both ways to make an environment, each to be called."""
-    return [
-        lambda: gymnasium.make(id, **keywords),
-        lambda: gymnasium.make_vec(id, num_envs=2, **keywords),
-    ]
 
 
 def make(id, **keywords):
@@ -43,20 +34,6 @@ def make(id, **keywords):
 
 
 # -------------------------------------------------------------------- what is refused
-
-
-@pytest.mark.parametrize(
-    ("id", "names"),
-    [
-        (LAKE, ("max_steps", "size", "levels", "action_start")),
-        ("roll_vec/Countdown-v0", ("action_start",)),
-    ],
-)
-def test_keywords_of_other_ids_are_unknown(id, names):
-    for name in names:
-        for make in forms(id, **{name: 1}):
-            with pytest.raises(UnknownOptionError, match=f"argument '{name}'"):
-                make()
 
 
 def test_roll_environments_refuse_early():

@@ -211,9 +211,8 @@ def check_games(groups, folder):
     assert len(expected) == len(set(expected)) == len(numbers)
     for group in groups:
         run(group, folder)
-    assert run(numbers[::-1], folder) == expected
     # From the cache alone.
-    assert run(numbers, folder) == expected
+    assert run(numbers[::-1], folder) == expected
 
 
 @needs_jit
@@ -221,7 +220,7 @@ def test_no_game_runs_the_code_of_another(tmp_path):
     # Games 0 and 52 have the same types, with their options in another order.  The
     # machine code of 1 and 8 has functions of the same names and types, each compiled
     # in a process of its own.
-    check_games([[0, 52], [1], [8]], tmp_path)
+    check_games([[0, 52, 1], [8]], tmp_path)
 
 
 @needs_jit

@@ -356,15 +356,3 @@ def test_ctrl_c_at_any_place_leaves_threads_that_serve(no_garbage_collection):
             break
     assert (counts == 1).all()
     assert place > 50
-
-
-def test_slices_grow_from_what_was_measured():
-    slices = SliceSizer("rows")
-    slices.add(1, 1e-9)
-    assert slices.rows == 16
-    slices.add(4, 1e-9)  # small and quick: nothing is learnt about 16
-    assert slices.rows == 16
-    slices.add(16, 16 * threads.SLICE_SECONDS)
-    assert slices.rows == 1
-    slices.add(1, 60.0)
-    assert slices.rows == 1

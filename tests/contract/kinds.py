@@ -74,10 +74,6 @@ class Kind(NamedTuple):
         Takes a number of environments and keywords.
     make_local : callable or None
         The same without workers or shards; None: `make` has none.
-    make_one : callable or None
-        Takes an environment's number and keywords; None: `make_local` of one.
-    families : tuple
-        Environments that can take each other's states.
     is_exact : bool
         Whether equal states have equal bytes; those of pickles have not.
     copies : tuple of str
@@ -88,19 +84,12 @@ class Kind(NamedTuple):
 
     make: Callable[..., Any]
     make_local: Callable[..., Any] | None = None
-    make_one: Callable[..., Any] | None = None
-    families: tuple[tuple[int, ...], ...] = (tuple(range(N)),)
     is_exact: bool = True
     copies: tuple[str, ...] = ("pickle", "oldest pickle", "cloudpickle", "deepcopy")
     env_fn: Any = None
 
     def local(self, num_envs: int, **keywords: Any) -> Any:
         return (self.make_local or self.make)(num_envs, **keywords)
-
-    def one(self, env_id: int, **keywords: Any) -> Any:
-        if self.make_one is not None:
-            return self.make_one(env_id, **keywords)
-        return self.local(1, **keywords)
 
 
 def case(name: str) -> Kind:
@@ -198,11 +187,9 @@ def part_of(batch: Any, env_ids: Any) -> Any:
 def results_of(result: Any, env_ids: Any) -> Any:
     """Return the results of some environments, without what batches add to them."""
     values, infos = values_of(result, list(env_ids))
-    added = ("env_id",)
     for info in infos:
         for own in (info, info.get("final_info", {})):
-            for key in added:
-                own.pop(key, None)
+            own.pop("env_id", None)
     return values, infos
 
 

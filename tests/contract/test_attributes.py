@@ -8,7 +8,7 @@ import pytest
 from gymnasium.vector import VectorEnv
 
 import roll_vec
-from roll_vec.registration import ENVIRONMENTS
+from roll_vec.errors import FrozenAttributeError, InvalidOptionError
 from tests.contract.cases import (
     ARRAY_IDS,
     CASES,
@@ -26,7 +26,6 @@ from tests.contract.cases import (
     id_of,
     is_pooled,
     keywords,
-    lowest_action,
     make_batch,
     make_single,
     make_sync,
@@ -108,21 +107,6 @@ def test_spec_rebuilds_the_batch(case):
 # --------------------------------------------------------------------- limits
 
 
-def test_default_limit_is_the_registered_one(case):
-    registered = ENVIRONMENTS[case].max_episode_steps
-    assert gymnasium.spec(case).max_episode_steps == registered
-    # An action that goes nowhere is taken until the limit.
-    more = {"is_slippery": False} if "is_slippery" in single_keywords(case) else {}
-    more.update(explicit_action_start(case))
-    for limit in ({}, {"max_episode_steps": None}, {"max_episode_steps": -1}):
-        env = gymnasium.make_vec(case, num_envs=2, **more, **limit)
-        env.reset(seed=0)
-        row = [lowest_action(env)] * 2
-        flags = [env.step(row)[3].tolist() for _ in range(registered)]
-        is_over = limit.get("max_episode_steps") != -1
-        assert flags == [[False, False]] * (registered - 1) + [[is_over] * 2]
-
-
 # -------------------------------------------------- call, get_attr, set_attr
 
 
@@ -158,6 +142,23 @@ def test_get_attr_and_call_equal_those_of_sync(case, env):
                 value.clear()
     actions = draw_actions(env, 30)
     assert_same(play(env, actions), play(twin, actions))
+
+
+def test_attributes_that_cannot_be_read_or_set():
+    env = roll_vec.make_vec("roll_vec/FrozenLake-v1", NUM_ENVS)
+    for name in ("nothing", "reset", "_seed_state", "engine"):
+        for call in (env.get_attr, env.call):
+            with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+                call(name)
+    for values in ("text", ["text"] * 3, ("text",) * 3):
+        with pytest.raises(FrozenAttributeError, match=r"obs_mode .*obs_mode=\.\.\."):
+            env.set_attr("obs_mode", values)
+    with pytest.raises(InvalidOptionError, match=r"values: expected 3 .* got 2"):
+        env.set_attr("obs_mode", ["text"] * 2)
+    assert env.get_attr("obs_mode") == ("position",) * 3
+    with pytest.raises(FrozenAttributeError, match="np_random cannot be set"):
+        env.np_random = np.random.default_rng()
+    assert issubclass(FrozenAttributeError, AttributeError)
 
 
 @pytest.mark.parametrize("case", POOLS)
@@ -224,7 +225,7 @@ def test_frames_equal_those_of_the_single_forms(case, autoreset):
 # ------------------------------------------------------------- last observations
 
 
-@pytest.mark.parametrize("case", [*CASES, *TEXTS, "roll_vec/WebShop-v0"])
+@pytest.mark.parametrize("case", CASES)
 def test_final_obs_is_what_the_step_led_to_and_new(case):
     same = make_batch(case, NUM_ENVS, autoreset_mode=SAME_STEP)
     plain = make_batch(case, NUM_ENVS, autoreset_mode=DISABLED)
@@ -250,3 +251,13 @@ def test_final_obs_is_what_the_step_led_to_and_new(case):
             plain.reset(options={"reset_mask": finished})
     assert ended
     sync.close()
+
+
+def test_final_obs_without_an_end_is_a_copy_and_texts_are_themselves():
+    array, texts = np.arange(6).reshape(2, 3), ("a", "b")
+    last = roll_vec.final_obs(array, {})
+    assert last is not array
+    assert_same(last, array)
+    assert roll_vec.final_obs(texts, {}) is texts
+    infos = {"final_obs": np.array([None, "c"], object), "_final_obs": np.arange(2) > 0}
+    assert roll_vec.final_obs(texts, infos) == ("a", "c")

@@ -2,7 +2,7 @@
 
 Bad calls of `send`, `recv` and snapshots are in ``test_scenarios.py``, bad keywords of
 environments in ``tests/envs/test_keywords.py``, of batches in
-``data/batches_calls.txt``.
+``tests/vector/test_batch_options.py``.
 """
 
 import re

@@ -257,7 +257,7 @@ SINGLES = ["roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1", "roll_vec/CartPole-v
 @pytest.mark.parametrize("id", SINGLES)
 def test_an_error_leaves_no_half_state_of_one(id, no_garbage_collection):
     env, twin = (gymnasium.make(id).unwrapped for _ in range(2))
-    rng, action = np.random.default_rng(0), env.action_space.sample()
+    rng, action = np.random.default_rng(0), env.action_space.start
     for each in (env, twin):
         each.reset(seed=1)
         each.step(action)
@@ -275,7 +275,8 @@ def test_an_error_leaves_no_half_state_of_one(id, no_garbage_collection):
         for number in choose_numbers(places, 12, rng):
             env.set_state(start)
             where = f"{name}: place {number} of {len(places)}, {places[number - 1]}"
-            with contextlib.suppress(*ERRORS):
+            # The last one where a game explains a MemoryError.
+            with contextlib.suppress(*ERRORS, RollVecError):
                 run_traced(call, env, number, ERRORS[number % 2])
             try:
                 now = env.get_state()

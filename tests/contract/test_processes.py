@@ -18,8 +18,6 @@ from tests.contract.cases import (
     CASES,
     NEXT_STEP,
     SAME_STEP,
-    SINGLES,
-    TEXT_OBSERVATIONS,
     assert_same,
     draw_actions,
     is_pooled,
@@ -181,7 +179,7 @@ def test_forked_child_begins_threads_of_its_own(monkeypatch):
 @pytest.mark.parametrize(
     ("case", "mode", "shared_memory"),
     [
-        *((case, SAME_STEP, case not in TEXT_OBSERVATIONS) for case in SINGLES),
+        ("roll_vec/Sokoban-v0", SAME_STEP, True),
         (POOLED[0], NEXT_STEP, False),
     ],
 )

@@ -18,7 +18,9 @@ from tests.contract.kinds import ALL, OBJECTS, RULES, N, draw, part_of, register
 from tests.thinning import one_in
 
 MIXED = "roll_vec/RandomFrozenLake-v0 text", "roll_vec/Countdown-v0"
-NAMES = [*cases.ALL_CASES, *cases.PROCESSES, *RULES, "mixed"]
+# Observations that are computed into one array, where that is no copy.
+VIEWS = [f"{id} as planes" for id in ("roll_vec/Sokoban-v0", cases.LEVEL_IDS[-1])]
+NAMES = [*VIEWS, *cases.ALL_CASES, *cases.PROCESSES, *RULES, "mixed"]
 NAMES += [name for name, kind in OBJECTS.items() if kind.env_fn and kind.copies]
 NAMES += [f"joined {name}" for name in CASES]
 
@@ -28,11 +30,12 @@ def make(name, **keywords):
     if name in OBJECTS or name in RULES:
         env_fn = ALL[name].env_fn or (lambda: gymnasium.make(name))
         return ALL[name].make(N, **keywords), [env_fn() for _ in range(N)]
-    case = name.removeprefix("joined ")
+    case, _, obs_mode = name.removeprefix("joined ").partition(" as ")
+    more = {"obs_mode": obs_mode} if obs_mode else {}
     names = MIXED if name == "mixed" else [case] * (N // 2)
-    singles = [cases.make_single(each) for each in names for _ in range(2)]
-    if case == name != "mixed":
-        return cases.make_batch(case, N, **keywords), singles
+    singles = [cases.make_single(each, **more) for each in names for _ in range(2)]
+    if name != "mixed" and not name.startswith("joined "):
+        return cases.make_batch(case, N, **more, **keywords), singles
     parts = [cases.make_batch(each, 2, **keywords) for each in names]
     return JoinedVectorEnv(parts), singles
 
@@ -60,7 +63,9 @@ def item(batch, row):
 
 class Program:
     def __init__(self, name, mode, seed):
-        self.env, self.envs = make(name, autoreset_mode=mode, group_size=2)
+        copies = name not in VIEWS and len(name) % 2 == 0
+        keywords = {"autoreset_mode": mode, "group_size": 2, "copy": copies}
+        self.env, self.envs = make(name, **keywords)
         self.mode, self.ids = mode, range(self.env.num_envs)
         self.options = {"low": -0.02, "high": 0.03} if "/CartPole" in name else {}
         self.rng = np.random.default_rng([seed, MODES.index(mode), len(name)])

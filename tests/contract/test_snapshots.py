@@ -16,6 +16,7 @@ from roll_vec.errors import (
     InvalidFileError,
     InvalidOptionError,
     InvalidStateError,
+    ResetNeededError,
     RollVecError,
 )
 from tests.contract.cases import (
@@ -81,6 +82,11 @@ def test_what_is_of_other_batches_is_refused_and_named(case, played):
     for rows in ([4], [-1], [0.5], 1):
         with pytest.raises(InvalidOptionError, match="rows"):
             state.select_rows(rows)
+    for rows in (range(3), [4] * 4, [-1] * 4, [0.0] * 4, 5):
+        with pytest.raises(InvalidOptionError, match="rows"):
+            envs.set_state(state, rows=rows)
+    with pytest.raises(ResetNeededError):
+        make_batch(case, 4).set_state(state, mask=np.arange(4) < 2)
     with pytest.raises(InvalidOptionError, match="rows"):
         envs.set_state(state.select_rows([0, 1, 2]))
     for bad, word in (

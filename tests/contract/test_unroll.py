@@ -11,6 +11,7 @@ import pytest
 from roll_vec import Rollout
 from roll_vec.errors import (
     InvalidActionError,
+    InvalidOptionError,
     LevelGenerationError,
     ResetNeededError,
 )
@@ -182,6 +183,53 @@ def test_out_is_written_into_and_equal(case, mode):
 
 
 # ------------------------------------------------------------- what is refused
+
+
+PLAN, POLICY = np.ones((3, N), int), lambda observations: PLAN[0]
+NO_PLANS = [
+    *((plan, None, "expected those of one step or more") for plan in (3, "up", {})),
+    *((np.ones(shape, int), None, "actions: expected") for shape in ((0, N), (N,))),
+    (PLAN[:, 1:], None, r"^step 0: actions: expected shape \(4,\)"),
+    (PLAN / 1, None, "^step 0: actions: expected an integer dtype"),
+    ([PLAN[0], [0]], None, "^step 1: actions: expected shape"),
+    *((PLAN, steps, "^num_steps: expected None or 3") for steps in (4, 3.0)),
+    *(
+        (POLICY, steps, "^num_steps: expected a positive integer")
+        for steps in (None, 0, -1, 1.5, True, 2**63)
+    ),
+]
+
+
+def test_what_is_no_plan_is_refused_and_nothing_moves():
+    env, twin = make_pair(LAKE)
+    for plan, num_steps, told in NO_PLANS:
+        with pytest.raises((InvalidActionError, InvalidOptionError), match=told):
+            env.unroll(plan, num_steps)
+    assert_undisturbed(env, twin)
+
+
+# By field of a rollout: what it does not write into, with its words.
+NO_OUTS = [
+    ("rewards", lambda out: out.rewards.astype(np.float32), "got 'float32 of shape"),
+    ("terminations", lambda out: out.terminations[1:], r"got 'bool of shape \(2, 4"),
+    ("truncations", lambda out: out.truncations[:, ::-1], "writable array in C order"),
+    ("observations", lambda _: None, r"uint8 of shape \(3, 4, 5, 5\), got None"),
+    ("observations", lambda out: out.observations[1:], r"got 'uint8 of shape \(2"),
+    ("truncations", lambda out: out.terminations, "shares its memory with out.term"),
+    *(("infos", lambda _, each=each: each, "a dict") for each in (None, [], "seed")),
+    ("infos", lambda out: {"final_obs": out.observations}, "final_obs.*shares its mem"),
+]
+
+
+def test_an_output_that_does_not_fit_is_refused_and_nothing_moves():
+    env, twin = make_pair(SOKOBAN, autoreset_mode=SAME_STEP)
+    out = copy.deepcopy(env).unroll(PLAN)
+    for name, change, told in NO_OUTS:
+        with pytest.raises(InvalidOptionError, match=rf"^out\.{name}.*{told}"):
+            env.unroll(PLAN, out=out._replace(**{name: change(out)}))
+    with pytest.raises(InvalidOptionError, match="out: expected a Rollout"):
+        env.unroll(PLAN, out=3)
+    assert_undisturbed(env, twin)
 
 
 @pytest.mark.parametrize("case", CASES)

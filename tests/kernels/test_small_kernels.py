@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from roll_vec.kernels import grids as kernels
 from roll_vec.kernels.webshop import bm25
@@ -55,28 +53,6 @@ def test_pixels_and_tiles_are_looked_up(shape):
         tiles = rng.integers(0, 256, (NUM_CODES, size, size, 3), np.uint8)
         rows = tiles[grids].transpose(0, 1, 3, 2, 4, 5)
         check("tiles", grids, (tiles,), rows.reshape(n, size * height, size * width, 3))
-
-
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    shape=st.tuples(st.integers(1, 4), st.integers(1, 6), st.integers(1, 6)),
-    strings=st.lists(
-        st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=4),
-        min_size=NUM_CODES,
-        max_size=NUM_CODES,
-    ),
-)
-def test_code_points_are_the_strings_row_by_row(seed, shape, strings):
-    grids, length = grids_of(shape, seed), max(map(len, strings))
-    # Padding stands at the end of each cell.
-    padded = [string.ljust(length, "\0") for string in strings]
-    table = np.array([[ord(c) for c in string] for string in padded], np.uint32)
-    texts = [
-        "\n".join("".join(padded[code] for code in row) for row in grid)
-        for grid in grids.tolist()
-    ]
-    expected = np.array([[ord(c) for c in text] for text in texts], np.uint32)
-    check("code_points", grids, (table, np.uint32(ord("\n"))), expected)
 
 
 # ---------------------------------------------------------------------- BM25

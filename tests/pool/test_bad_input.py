@@ -6,13 +6,16 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
+from gymnasium.vector.utils import batch_space
 
 from roll_vec.errors import (
     InvalidActionError,
+    InvalidOptionError,
     ResetNeededError,
     RollVecError,
 )
 from roll_vec.pool import PoolVectorEnv
+from roll_vec.pool.actions import check_action_batch
 from tests.contract.cases import assert_same, play
 from tests.pool.cases import (
     EACH_EXECUTOR,
@@ -64,6 +67,37 @@ def test_the_environments_of_bad_actions_are_named():
             env.step(("a", None, 3))
         env.step(("a", "fault:raise", "b"))
         env.step(("a", None, "b"))
+
+
+def test_an_action_that_counts_from_0_gets_a_hint():
+    space = Discrete(2, start=1)
+    with pytest.raises(InvalidActionError, match=r"\[1\].*got 0; .*action \+ 1"):
+        check_action_batch(space, batch_space(space, 2), [1, 0], np.zeros(2, bool))
+
+
+# With one worker where the keyword needs one.
+BAD_KEYWORDS = {
+    "workers": (-1, 1.5, True),
+    "executor": ("threads",),
+    "step_timeout": (0, -1, float("nan")),
+    "reset_timeout": ("1",),
+    "max_episode_steps": (0, 1.0),
+    "context": ("thread",),
+    "group_size": (2,),
+    "autoreset_mode": ("sometimes",),
+}
+
+
+@pytest.mark.parametrize("name", BAD_KEYWORDS)
+def test_keywords(name):
+    for value in BAD_KEYWORDS[name]:
+        with pytest.raises(InvalidOptionError, match=f"^{name}: .*got {value!r}"):
+            PoolVectorEnv(talkers(3), **{"workers": 1, name: value})
+    if name.endswith("timeout"):
+        with pytest.raises(InvalidOptionError, match=f"^{name}: workers=0 .* needs"):
+            PoolVectorEnv(talkers(3), **{name: 1.0})
+    with pytest.raises(InvalidOptionError, match="env_fns: expected at least one"):
+        PoolVectorEnv([])
 
 
 @EACH_EXECUTOR

@@ -8,11 +8,12 @@ from roll_vec.pool import PoolVectorEnv
 from roll_vec.testing import check_vector_env
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
-    EACH_EXECUTOR,
+    NAMED_EXECUTORS,
     pool,
     sync,
 )
 from tests.pool.envs import Talker
+from tests.thinning import one_in
 
 
 class Opaque:
@@ -70,8 +71,7 @@ STACKABLE = {
 }
 
 
-@EACH_EXECUTOR
-@pytest.mark.parametrize("kind", STACKABLE)
+@one_in(3, "workers, kind", NAMED_EXECUTORS, [*STACKABLE])
 def test_keys_need_not_be_texts(kind, workers):
     fns = odd(STACKABLE[kind])
     with pool(fns, **workers) as env, sync(fns) as twin:

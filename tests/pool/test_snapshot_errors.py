@@ -21,6 +21,7 @@ from tests.contract.cases import assert_same, play
 from tests.pool.cases import (
     EACH_EXECUTOR,
     FAULTS_ON_PURPOSE,
+    NAMED_EXECUTORS,
     ONE_PROCESS,
     PROCESSES,
     draw_actions,
@@ -40,22 +41,23 @@ from tests.pool.snapshot_envs import (
     Stateful,
     Unpicklable,
 )
+from tests.thinning import one_in
 
 # In the files: pickled data.
 PICKLED = b"P"
 
 
-@EACH_EXECUTOR
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (Forgetful, r"environment 1 \(Forgetful\).*TypeError: Forgetful is pickled "),
-        (Unpicklable, r"environment 1 \(Unpicklable\).*annot .*pickle"),
-        (Locked, r"environment 1 \(Locked\).*cannot pickle '_thread.lock'"),
-    ],
-)
-def test_a_state_that_cannot_be_kept_names_the_environment(build, words, workers):
+UNKEPT = {
+    Forgetful: "TypeError: Forgetful is pickled ",
+    Unpicklable: "annot .*pickle",
+    Locked: "cannot pickle '_thread.lock'",
+}
+
+
+@one_in(3, "workers, build", NAMED_EXECUTORS, [*UNKEPT])
+def test_a_state_that_cannot_be_kept_names_the_environment(build, workers):
     """And nothing has happened to the pool."""
+    words = rf"environment 1 \({build.__name__}\).*{UNKEPT[build]}"
     fns = [*drifters("discrete", 1), build, *drifters("discrete", 1)]
     with twins(fns, **workers) as (env, twin):
         actions = draw_actions("discrete", 3, 6)

@@ -220,7 +220,7 @@ def test_the_others_of_a_dead_worker_play_as_after_another_fault(mode, name, cop
         for one in (env, twin):
             one.set_attr(attribute, 2.0)
         has_ended = np.zeros(3, bool)
-        for step, batch in enumerate(draw_actions(kind, 3, 29)):
+        for step, batch in enumerate(draw_actions(kind, 3, 19)):
             if step % 5 == 4 and not has_ended.any():
                 kill_workers(env)
                 let_steps_fail(twin, range(3))

@@ -2,7 +2,6 @@
 
 import asyncio
 import copy
-import gc
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +14,6 @@ import pytest
 import roll_vec
 from roll_vec.errors import (
     ClosedError,
-    EnvironmentFaultError,
     InvalidActionError,
     InvalidOptionError,
     InvalidSeedError,
@@ -23,8 +21,6 @@ from roll_vec.errors import (
     LevelGenerationError,
     PendingResultsError,
     ResetNeededError,
-    SessionsFullError,
-    UnsupportedError,
 )
 from roll_vec.sessions import Sessions
 from tests.contract.cases import assert_same
@@ -267,44 +263,6 @@ def test_a_state_is_one_of_the_same_keywords():
         np.testing.assert_array_equal(grids[2], session.reset(seed=0)[0])
 
 
-def test_an_environment_without_a_state_says_so(gates):
-    [session] = open_started(gates[0], 1)
-    with pytest.raises(UnsupportedError, match="Gate"):
-        session.get_state()
-    assert session.step(1)[0] == 1
-
-
-class Stubborn(gymnasium.Env):
-    """Its state cannot be set."""
-
-    observation_space = action_space = gymnasium.spaces.Discrete(3)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return 0, {}
-
-    def step(self, action):
-        return action, 0.0, False, False, {}
-
-    def get_state(self):
-        return {}
-
-    def set_state(self, state):
-        raise RuntimeError("no")
-
-
-def test_after_a_fault_of_set_state_all_must_be_reset():
-    roll_vec.register("tests_sessions/Stubborn-v0", Stubborn)
-    with make_sessions("tests_sessions/Stubborn-v0") as sessions:
-        one, other = open_started(sessions, 2)
-        with pytest.raises(EnvironmentFaultError, match="no"):
-            one.set_state(other.get_state())
-        for session in (one, other):
-            check_reset_needed(session)
-            session.reset(seed=0)
-            assert session.step(1)[0] == 1
-
-
 def test_render_returns_the_frame_of_the_session():
     for more in ({"render_mode": "ansi"}, {}):
         with make_sessions(ROOMS, 3, **more) as sessions:
@@ -487,6 +445,21 @@ def test_rendering_waits_until_nothing_is_active(tmp_path):
         assert future.result(5)[0] == 5
 
 
+def test_a_batch_that_cannot_serve_sessions_is_refused():
+    plain, disabled = (
+        roll_vec.make_vec(LAKE, 2, autoreset_mode=mode)
+        for mode in ("NextStep", "Disabled")
+    )
+    wrapped = gymnasium.wrappers.vector.RecordEpisodeStatistics(disabled)
+    for envs, told in (
+        (plain, "autoreset_mode='Disabled'"),
+        (roll_vec.JoinedVectorEnv([disabled]), "without wrappers"),
+        (wrapped, "without wrappers"),
+    ):
+        with pytest.raises(InvalidOptionError, match=f"^envs: .*{told}, got"):
+            Sessions(envs)
+
+
 def test_a_session_is_for_one_caller_at_a_time(gates):
     sessions, envs = gates
     [session] = open_started(sessions, 1)
@@ -564,76 +537,6 @@ def test_a_coroutine_that_leads_and_is_cancelled_hands_over(gates, way):
 
 
 # ---------------------------------------------------------------- open and close
-
-
-@pytest.mark.parametrize("way", ["close", "with", "garbage"])
-def test_a_session_that_goes_frees_its_environment(way):
-    with make_sessions(num_envs=1) as sessions:
-        session = sessions.open()
-        session.reset(seed=1)
-        for timeout in (0, 0.01):
-            with pytest.raises(SessionsFullError, match="all 1 environments"):
-                sessions.open(timeout=timeout)
-        if way == "close":
-            session.close(), session.close()
-        elif way == "with":
-            with session:
-                pass
-        del session
-        gc.collect()
-        session = sessions.open(timeout=0)
-        check_reset_needed(session)
-
-
-def test_open_waits_for_an_environment_and_begins_a_stream_of_its_own():
-    with make_sessions(LAKES, 1, size=8) as sessions:
-        lakes = []
-        for seed in (1, None) * 2:
-            with sessions.open() as session:
-                lakes.append(session.reset(seed=seed)[0].tolist())
-        assert lakes[0] == lakes[2]
-        assert lakes[1] != lakes[3]
-        session = sessions.open()
-        future = run_in_thread(sessions.open)
-        session.close()
-        session = future.result(5)
-        assert session.reset(seed=1)[0].tolist() == lakes[0]
-        session.close()
-        # A timeout may be longer than a clock can measure.
-        for timeout in (2e9, float("inf"), 10**300):
-            sessions.open(timeout).close()
-            asyncio.run(sessions.open_async(timeout)).close()
-
-
-def test_callers_that_wait_are_served_in_their_order():
-    with make_sessions(num_envs=1) as sessions:
-        session, order, may_close = sessions.open(), [], threading.Event()
-
-        def wait(number):
-            if number % 2:
-                session = asyncio.run(sessions.open_async(SECONDS))
-            else:
-                session = sessions.open(SECONDS)
-            order.append(number)
-            may_close.wait(SECONDS)
-            session.close()
-
-        # One that goes away is no obstacle.
-        with pytest.raises(asyncio.TimeoutError):
-            asyncio.run(asyncio.wait_for(sessions.open_async(), 0.05))
-        futures = []
-        for number in range(6):
-            futures.append(run_in_thread(wait, number))
-            wait_until(lambda: len(sessions._free_rows._waiting) == len(futures))
-        session.close()
-        # The row is that of the first one, even before its thread wakes.
-        with pytest.raises(SessionsFullError):
-            sessions.open(timeout=0)
-        may_close.set()
-        for future in futures:
-            future.result(SECONDS)
-        assert order == [*range(6)]
-        sessions.open(timeout=0).close()
 
 
 def test_close_wakes_all_that_wait(gates):

@@ -237,9 +237,30 @@ def test_a_pattern_that_re_repeats_warns_and_limits_texts(pattern, answer, is_sl
     assert (parser.find(answer.rjust(16_385, ".")) is None) == is_slow
 
 
-def test_a_bad_pattern_is_named():
-    with pytest.raises(InvalidOptionError, match=r"action_pattern: .*'\(': missing \)"):
-        TextOptions(action_pattern="(")
+BAD_OPTIONS = [
+    ({"action_pattern": "("}, r"'\(': missing \)"),
+    ({"action_pattern": 3}, "got 3"),
+    ({"max_answer_chars": 9}, "needs an action_pattern"),
+    ({"max_answer_chars": 0, "action_pattern": "(a)"}, "at least 1, got 0"),
+    *(
+        ({"special_token_list": value}, "a sequence of non-empty strings, got")
+        for value in ("<s>", ("<s>", ""), 3)
+    ),
+    *(({"format_penalty": value}, "got") for value in ("much", float("nan"), -np.inf)),
+    ({"match": "best"}, "'first', 'last', got 'best'"),
+    *(({"action_separator": value}, "more than white space") for value in (" ", 3)),
+    ({"max_actions_per_turn": 0}, "at least 1, got 0"),
+]
+
+
+def test_bad_options_are_named():
+    for options, told in BAD_OPTIONS:
+        with pytest.raises(
+            InvalidOptionError, match=f"^{next(iter(options))}: .*{told}"
+        ):
+            TextOptions(**options)
+    with pytest.raises(InvalidOptionError, match=r"action_separator: .*have no names"):
+        ActionParser(TextOptions(action_separator="||"))
 
 
 @pytest.mark.parametrize("pattern", [None, *PATTERNS])

@@ -4,9 +4,16 @@ import random
 
 import pytest
 
+from roll_vec.errors import (
+    ClosedError,
+    InvalidActionError,
+    InvalidStateError,
+    UnsupportedError,
+)
 from roll_vec.text.options import TextOptions
 from roll_vec.text.wrapper import TextWrapper
 from tests.contract.cases import assert_same
+from tests.pool.snapshot_envs import NoopCounter
 from tests.text.envs import Echo, Walk, WalkFromZero, make
 from tests.text.test_action_parser import ANSWER, THINK, plain_parse
 
@@ -70,6 +77,29 @@ def test_texts_step_an_environment_of_integers_by_the_rules(walk, turns, pattern
         if any(result[2:4]) or number % 50 == 49:
             wrapper.reset(seed=5)
             plain.reset()
+
+
+@pytest.mark.parametrize("env", [Echo(), Walk()])
+def test_actions_are_texts(env):
+    for action in (None, 1, b"Right"):
+        with pytest.raises(InvalidActionError, match=f"expected a str, got {action!r}"):
+            make(env).step(action)
+
+
+def test_bad_states_are_refused():
+    env = TextWrapper(NoopCounter(), TextOptions(action_separator=","))
+    env.reset(seed=1)
+    before = env.get_state()
+    for state in (before["env"], {**before, "more": 1}, None):
+        with pytest.raises(InvalidStateError, match="state: expected a state of Text"):
+            env.set_state(state)
+    assert env.get_state() == before
+    env.close()
+    with pytest.raises(ClosedError, match="NoopCounter"):
+        env.set_state(before)
+    for call in (make(Echo()).get_state, lambda: make(Echo()).set_state({})):
+        with pytest.raises(UnsupportedError, match="Echo has no get_state"):
+            call()
 
 
 def test_results_of_the_wrong_length_are_named():

@@ -5,6 +5,7 @@ And what batches share: rows of masks, and parts that equal one batch.
 
 import dataclasses
 import inspect
+import itertools
 
 import gymnasium
 import numpy as np
@@ -13,11 +14,9 @@ from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode
 
 import roll_vec
-from roll_vec import VectorState
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.vector.env import BatchOptions
 from roll_vec.vector.masks import list_rows
-from tests.contract.cases import assert_same, draw_actions, play
 
 IDS = ARRAY, POOL = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 FIELDS = {field.name: field.default for field in dataclasses.fields(BatchOptions)}
@@ -33,6 +32,17 @@ def make_pool(**keywords):
     """Make a pool without an id."""
     env_fns = [lambda: gymnasium.make("CartPole-v1")] * 2
     return roll_vec.PoolVectorEnv(env_fns, **keywords)
+
+
+# Refused by batches of arrays and by pools; threads are those of arrays.
+REFUSED = {
+    "num_envs": (0, -1, 1.5, "4", None, True),
+    "group_size": (0, -2, 3, 8, 1.0, None, True),
+    "max_episode_steps": (0, -2, 1.5, "9", True, False),
+    "num_threads": (0, -1, 1.5, "2", True),
+    "autoreset_mode": ("next_step", "Same_Step", "", None, 0),
+    "render_mode": ("rgb", "", 1, "depth_array"),
+}
 
 
 MAKERS = {
@@ -53,6 +63,20 @@ def test_a_keyword_becomes_an_attribute_of_every_batch(name, maker):
         env.close()
     with pytest.raises(InvalidOptionError, match=f"^{name}: expected .*, got "):
         make(**{name: refused})
+
+
+@pytest.mark.parametrize(
+    ("id", "name"),
+    [pair for pair in itertools.product(IDS, REFUSED) if pair != (POOL, "num_threads")],
+)
+def test_bad_values_are_named(id, name):
+    for value in REFUSED[name]:
+        told = f"^{name}: expected .*, got {value!r}"
+        with pytest.raises(InvalidOptionError, match=told):
+            gymnasium.make_vec(id, **{"num_envs": 4, name: value})
+    env = gymnasium.make_vec(id, np.int64(4), group_size=np.int32(2))
+    assert (type(env.num_envs), env.group_size) == (int, 2)
+    env.close()
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -82,31 +106,3 @@ def test_the_rows_of_a_mask_are_listed_in_order(num_envs, share):
     rows = list_rows(mask)
     np.testing.assert_array_equal(rows, np.flatnonzero(mask))
     assert rows.dtype == np.int64
-
-
-LAKE = "roll_vec/RandomFrozenLake-v0"
-KEYWORDS = {"max_episode_steps": 5, "p": 0.9, "action_start": 1}
-SIZES = (2, 3, 1)
-
-
-def make_batch(num_envs, first_seed=0):
-    """Return a batch that was reset."""
-    env = roll_vec.make_vec(LAKE, num_envs, **KEYWORDS)
-    env.reset(seed=first_seed)
-    return env
-
-
-def test_parts_equal_one_batch():
-    whole = make_batch(6)
-    starts = np.cumsum([0, *SIZES])
-    parts = [make_batch(n, int(i)) for n, i in zip(SIZES, starts, strict=False)]
-    for one in (whole, *parts):
-        one.set_level_options(p=0.5)
-    state = VectorState.concatenate([part.get_state() for part in parts])
-    assert state == whole.get_state()
-    # And it is played as that batch is.
-    other = make_batch(6, 99)
-    other.set_level_options(p=0.5)
-    other.set_state(state)
-    actions = draw_actions(whole, 12)
-    assert_same(play(other, actions), play(whole, actions))

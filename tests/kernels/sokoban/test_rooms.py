@@ -87,7 +87,7 @@ def test_any_room_is_played_as_by_the_oracle(
     rng, n = np.random.default_rng(seed), 2 if JIT_OFF else 3
     boards = [random_board(rng, *size, num_boxes) for _ in range(n)]
     rooms = Rooms(boards, max_steps, first_action)
-    for actions in rng.integers(0, 5, (40, n)):
+    for actions in rng.integers(0, 5, (30, n)):
         rooms.play(actions, rng.random(n) < 0.15)
 
 
@@ -335,7 +335,7 @@ def test_a_crowded_table_gives_the_same_rooms(bitboard_bits):
 
 
 @pytest.mark.parametrize("bitboard_bits", BITBOARD_BITS)
-@pytest.mark.parametrize("cap", [*range(1, 9), 13, 22, 100, 577])
+@pytest.mark.parametrize("cap", [1, 2, 3, 5, 8, 22, 100, 577])
 def test_a_search_ends_at_its_cap_of_states(cap, bitboard_bits, monkeypatch):
     # The order in which states are visited shows in the best one among the first.
     monkeypatch.setattr(oracle, "MAX_STATES", cap)
@@ -351,7 +351,7 @@ def test_a_search_ends_at_its_cap_of_states(cap, bitboard_bits, monkeypatch):
 
 @pytest.mark.parametrize("config", CONFIGS[1:8], ids=str)
 def test_the_search_for_large_rooms_draws_small_ones_as_well(config):
-    arrays, seeds = plain(BITBOARD_BITS=0), seeds_of(config[4])[:3]
+    arrays, seeds = plain(BITBOARD_BITS=0), seeds_of(config[4])[:2]
     assert_equal_to_oracle(config, seeds, *draw_rooms(config, seeds, module=arrays))
 
 
