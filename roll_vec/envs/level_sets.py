@@ -337,11 +337,6 @@ class LevelSet:
         return len(self.grids)
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """The levels for `level_providers.LevelProvider`; not to be written."""
-        return (self._cells,)
-
-    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         _, height, width = self.grids.shape

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from roll_vec.arrays.grid_env import GridEnv
-from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_int, check_lookup, check_optional, option
 
 
@@ -46,7 +45,9 @@ class RollGridEnv(GridEnv):
     takes_invalid_actions = True
 
     max_steps: int | None = option(None, check_optional, check_int, 1)
-    action_start: int | None = None  # type: ignore[assignment]
+    action_start: int | None = option(  # type: ignore[assignment]
+        None, check_optional, check_int, 0, 1
+    )
     action_lookup: Mapping[int, str] | None = None  # type: ignore[assignment]
     levels: Any = None
 
@@ -58,25 +59,11 @@ class RollGridEnv(GridEnv):
             self._set(grid_lookup=dict(lookup))
 
     def check_options(self) -> None:
-        """Check the first action and the names of actions, and fill these in."""
+        """Check the names of actions, and fill them in."""
         super().check_options()
-        self._set(action_start=self._check_action_start())
         names = dict(enumerate(self.actions, self.first_action))
         lookup = check_lookup("action_lookup", self.action_lookup, names)
         self._set(action_lookup=lookup)
-
-    def _check_action_start(self) -> int | None:
-        value = self.action_start
-        try:
-            return None if value is None else check_int("action_start", value, 0, 1)
-        except InvalidOptionError:
-            count = len(self.actions)
-            accepted = (
-                f"0 (actions 0 to {count - 1}), 1 (actions 1 to {count}, 0 is no valid "
-                "action) or None (1, with a warning)"
-            )
-            error = InvalidOptionError.expected("action_start", accepted, value)
-            raise error from None
 
     @property
     def first_action(self) -> int:
