@@ -63,7 +63,7 @@ test-adapters:  ## beside each framework; FRAMEWORKS="roll trl": some; CHECKOUTS
 	    $(if $(CHECKOUTS),--checkouts $(CHECKOUTS)) $(if $(KEEP),--keep $(KEEP))
 
 test-exports:  ## the programs that read exports by datasets, TRL and Minari; KEEP=
-	$(PYTHON) -m tests.frameworks datasets minari $(if $(KEEP),--keep $(KEEP))
+	$(PYTHON) -m tests.frameworks datasets $(if $(KEEP),--keep $(KEEP))
 
 test-mutants:  ## plant bugs one by one, to see that the tests catch them; a quarter of an hour
 	$(PYTHON) -m tests.mutants $(MUTANTS)

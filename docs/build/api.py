@@ -31,11 +31,16 @@ def reference(_: str) -> str:
     """Return a list of names for each public module, with links to their files."""
     parts = []
     for module in public_modules():
-        parts.append(f"## {module}\n\n{_first_line(_tree(module))}\n")
+        lines = []
         for name in public_names(module):
             place, text = _find(module, name)
             path = _file(place).relative_to(ROOT).as_posix()
-            parts[-1] += f"\n- [`{name}`](../{path})" + (f": {text}" if text else "")
+            lines.append(f"- [`{name}`](../{path})" + (f": {text}" if text else ""))
+        if module == "roll_vec.errors":
+            names = ", ".join(f"`{name}`" for name in public_names(module))
+            lines = [f"[Errors](errors.md) explains them: {names}."]
+        text = "\n".join(lines)
+        parts.append(f"## {module}\n\n{_first_line(_tree(module))}\n\n{text}")
     return "\n\n".join(parts)
 
 

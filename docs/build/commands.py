@@ -15,36 +15,77 @@ from roll_vec.cli import make_parser
 
 
 def reference(_: str) -> str:
-    """Return a section for each command, with all its options."""
-    return "\n\n".join(_parts(make_parser(), 2))
-
-
-def _parts(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
-    """Yield the parts of a parser and, below them, those of its commands."""
-    yield from _paragraphs(parser.description)
-    rows, words = [], [parser.prog, "[OPTIONS]"]
-    # An alias has the parser of another name.
-    commands: dict[argparse.ArgumentParser, None] = {}
-    for action in parser._actions:
-        names = " ".join([*action.option_strings[-1:], _value(action)]).strip()
-        if action.required or not action.option_strings:
-            words.append(names)
-        if isinstance(action, argparse._SubParsersAction):
-            commands = dict.fromkeys(action.choices.values())
-            for choice in action._choices_actions:
-                anchor = f"{parser.prog} {choice.dest}".replace(" ", "-")
-                rows.append((f"[`{choice.dest}`](#{anchor})", _plain(choice.help)))
-        elif argparse.SUPPRESS not in (action.help, action.default):
-            text = (action.help or "") % {**vars(action), "prog": parser.prog}
-            short = [f"`{name}`, " for name in action.option_strings[:-1]]
-            rows.append((f"{''.join(short)}`{names}`", _plain(text)))
-    yield f"Usage: `{' '.join(words)}`"
-    if rows:
-        yield table(("argument", "meaning"), rows)
-    yield from _paragraphs(parser.epilog)
+    """Return a list of commands, the arguments of several, and a section for each."""
+    commands = dict(_commands(make_parser()))
+    links = [
+        (f"[`{x.prog}`](#{x.prog.replace(' ', '-')})", _plain(text))
+        for x, text in commands.items()
+    ]
+    rows = [row for command in commands for row in _rows(command)]
+    shared = [row for row in dict.fromkeys(rows) if rows.count(row) > 1]
+    parts = [table(("command", "what it does"), links)]
+    parts.append("## Arguments of several commands")
+    parts.append(table(("argument", "meaning"), shared))
+    shown: set[str] = set()
     for command in commands:
-        yield f"{'#' * level} {command.prog}"
-        yield from _parts(command, level + 1)
+        parts.append(f"## {command.prog}")
+        parts += _paragraphs(command.description)
+        rows = _rows(command)
+        names = [
+            name.partition(" ")[0].strip("`")
+            for name, text in rows
+            if (name, text) in shared
+        ]
+        also = f"; also {', '.join(f'`{name}`' for name in names)}" if names else ""
+        parts.append(f"Usage: `{_usage(command)}`{also}")
+        if others := [row for row in rows if row not in shared]:
+            parts.append(table(("argument", "meaning"), others))
+        # Commands of one group have the same remarks and examples.
+        remarks = [x for x in _paragraphs(command.epilog) if x not in shown]
+        parts += remarks
+        shown.update(remarks)
+    return "\n\n".join(parts)
+
+
+def _commands(
+    parser: argparse.ArgumentParser, text: str = ""
+) -> Iterator[tuple[argparse.ArgumentParser, str]]:
+    """Yield the commands below a parser that have no commands, with what they do."""
+    groups = [x for x in parser._actions if isinstance(x, argparse._SubParsersAction)]
+    if not groups:
+        yield parser, text
+    for group in groups:
+        for choice in group._choices_actions:
+            yield from _commands(group.choices[choice.dest], choice.help or "")
+
+
+def _arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:
+        if argparse.SUPPRESS not in (action.help, action.default):
+            yield action
+
+
+def _name(action: argparse.Action) -> str:
+    return " ".join([*action.option_strings[-1:], _value(action)]).strip()
+
+
+def _usage(parser: argparse.ArgumentParser) -> str:
+    names = [
+        _name(action)
+        for action in _arguments(parser)
+        if action.required or not action.option_strings
+    ]
+    return " ".join([parser.prog, *names])
+
+
+def _rows(parser: argparse.ArgumentParser) -> list[tuple[str, str]]:
+    """Return the names and meanings of a command's arguments."""
+    rows = []
+    for action in _arguments(parser):
+        text = (action.help or "") % {**vars(action), "prog": parser.prog}
+        short = [f"`{name}`, " for name in action.option_strings[:-1]]
+        rows.append((f"{''.join(short)}`{_name(action)}`", _plain(text)))
+    return rows
 
 
 def _value(action: argparse.Action) -> str:
@@ -63,6 +104,8 @@ def _paragraphs(text: str | None) -> Iterator[str]:
     """Yield the paragraphs of a description; lines that are indented are a block."""
     for paragraph in re.split(r"\n\s*\n", textwrap.dedent(text or "").strip("\n")):
         title, _, block = paragraph.partition("\n")
+        if paragraph.startswith(" "):
+            title, block = "", paragraph
         if re.search(r"^ ", paragraph, re.MULTILINE):
             # Examples, as they are typed; a remark stands behind some spaces.
             lines = re.sub(r"^(?=roll-vec )", "$ ", textwrap.dedent(block), flags=re.M)
@@ -71,6 +114,6 @@ def _paragraphs(text: str | None) -> Iterator[str]:
                 re.sub(r"(?<=\S) {2,}(?=\w)", "  # ", lines) if is_console else lines
             )
             language = "console" if is_console else "text"
-            yield f"{title.capitalize()}\n\n```{language}\n{lines}\n```"
+            yield f"{title.capitalize()}\n\n```{language}\n{lines}\n```".strip()
         elif paragraph:
-            yield paragraph[0].upper() + _plain(paragraph[1:])
+            yield paragraph[0].upper() + _plain(paragraph)[1:]

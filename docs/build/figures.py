@@ -60,26 +60,37 @@ def machine(name: str) -> str:
 def baseline(words: str) -> str:
     """Return a figure of the baselines, from its name and the title of a row."""
     name, title = words.split(" ", 1)
-    return _interval(_rows(f"baselines = {title}")[0], name)
+    mean, low, high = _digits(_rows(f"baselines = {title}")[0], name)
+    return f"{mean} % ({low} to {high})"
 
 
-def baselines(name: str) -> str:
-    """Return the table of ``success``, ``return`` or ``length``."""
-    rows = [row for row in _rows("baselines") if name in row["ours"]["facts"]]
-    return _pivot(rows, lambda row: _interval(row, name))
+def baselines(words: str) -> str:
+    """Return a table of ``success``, in percent, or of ``return``, by id."""
+    name, *ids = words.split()
+    rows = [
+        row
+        for row in _rows("baselines")
+        if name in row["ours"]["facts"]
+        and row["title"].split()[0] in (ids or row["title"])
+    ]
+
+    def show(row: Row) -> str:
+        mean, low, high = _digits(row, name)
+        return f"{mean} ({low}, {high})"
+
+    text = _pivot(rows, show)
+    return text.replace("| roll_vec/", "| ")
 
 
-def _interval(row: Row, name: str) -> str:
-    """Return a figure with its interval; small ones have more digits."""
-    values, unit = row["ours"]["facts"][name], ""
-    if name == "length":
-        return f"{values:,.1f}"
-    digits = 4 if max(map(abs, values)) < 0.1 else 2
-    if name != "return":
-        values, unit = [100 * value for value in values], " %"
+def _digits(row: Row, name: str) -> list[str]:
+    """Return a figure and the ends of its interval; small ones have more digits."""
+    values = row["ours"]["facts"][name]
+    if name == "return":
+        digits = 4 if max(map(abs, values)) < 0.1 else 2
+    else:
+        values = [100 * value for value in values]
         digits = 2 if max(values) < 1 else 1
-    mean, low, high = (f"{v:.{digits}f}".replace("-", "−") for v in values)
-    return f"{mean}{unit} ({low} to {high})"
+    return [f"{v:.{digits}f}".replace("-", "−") for v in values]
 
 
 def _pivot(rows: Sequence[Row], show: Callable[[Row], str]) -> str:

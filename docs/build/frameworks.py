@@ -10,7 +10,7 @@ from docs.build.figures import two_digits
 from docs.build.tables import table
 from tests.frameworks.frameworks import FRAMEWORKS
 from tests.frameworks.programs import link_to
-from tests.frameworks.results import read_results
+from tests.frameworks.results import PROGRAM, read_results
 
 
 def ratio(words: str) -> str:
@@ -20,27 +20,34 @@ def ratio(words: str) -> str:
     if result["status"] != "passed":
         return "not measured"
     (row,) = [row for row in result["rows"] if row["what"] == what]
-    return f"{two_digits(row['ours'] / row['theirs'])} ×"
+    value = row["ours"] / row["theirs"]
+    return f"{value:.1f} ×" if value < 10 else f"{two_digits(value)} ×"
+
+
+def runs(_: str) -> str:
+    """Return the date of the last run of each framework's program."""
+    dates: dict[str, list[str]] = {}
+    for name, framework in FRAMEWORKS.items():
+        result = read_results().get(name, {})
+        date = result.get("date", "not run yet")
+        dates.setdefault(date, []).append(f"[{framework.title}]({link_to(name)})")
+    return "; ".join(f"{date}: {', '.join(dates[date])}" for date in sorted(dates))
 
 
 def comparisons(_: str) -> str:
-    """Return what was compared; frameworks that were not run say why."""
-    results, rows = read_results(), []
+    """Return a table of what was compared or measured."""
+    rows = []
     for name, framework in FRAMEWORKS.items():
         head = f"[{framework.title}]({link_to(name)})"
-        result = results.get(name, {"status": "not run", "reason": "no run yet"})
-        if result["status"] != "passed":
-            reason = f"{result['status']}: {result['reason']}"
-            rows.append((head, reason, *[""] * 4))
-            continue
-        # The first row is that of the page's program.
-        head += f"<br>{result['date']}"
-        for row in result["rows"]:
+        for row in read_results().get(name, {}).get("rows", ()):
+            if row["what"] == PROGRAM:
+                continue
             rates = [""] * 3
             if "ours" in row:
                 sides = [f"{short(row[x])} {row['unit']}" for x in ("theirs", "ours")]
                 rates = [*sides, ratio(f"{name} {row['what']}")]
-            rows.append((head, row["what"], row["result"], *rates))
+            result = "" if row["result"] == "measured" else row["result"]
+            rows.append((head, row["what"], result, *rates))
             head = ""
-    heads = ("framework", "what runs", "result", "theirs", "ours", "ratio")
+    heads = ("framework", "case", "result", "theirs", "ours", "ratio")
     return table(heads, rows, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from docs.build.tables import code, table
@@ -14,46 +15,50 @@ from roll_vec.registration import ENVIRONMENTS
 
 Rows = Iterable[Sequence[str]]
 IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
-# A keyword that so many ids have with the same words is in one table for all.
-COMMON = 5
-SECTIONS = ("actions", "observations", "cells", "rewards", "ends", "infos", "keywords")
+SECTIONS = (
+    "actions",
+    "observations",
+    "cells",
+    "rewards",
+    "ends",
+    "infos",
+    "keywords",
+    "differences",
+)
 describe = functools.cache(describe_env)
 
 
 def facts(_: str) -> str:
-    """Return a table of all ids: classes, spaces, rewards, originals."""
+    """Return a table of all ids: originals, default observations and actions."""
     rows = []
     for id in IDS:
-        one, parts = describe(id), _sections(id)
+        one = describe(id)
         first = one.observations[0]
-        rewards = [f"{reward.value}: {reward.rule}" for reward in one.rewards]
-        sources = [": ".join((row[0], row[-1])) for row in parts["sources"][1]]
         rows.append(
             [
-                f"[{code(id)}]({one.page.rpartition('/')[2]})<br>{one.summary}",
-                code(str(ENVIRONMENTS[id].entry).rpartition(":")[2]),
+                f"[{code(id)}]({one.page.rpartition('/')[2]})",
+                one.summary,
+                "<br>".join(row[0] for row in _sections(id)["sources"][1]),
                 f"{first.mode} {code(first.space)}",
                 one.list_actions().lower() or code(one.action_space),
-                *map("<br>".join, (rewards, sources, one.differences)),
             ]
         )
-    heads = ("id", "class in `roll_vec.envs`", "observations", "actions", "rewards")
-    return table((*heads, "equal to the bit", "differences"), rows)
+    return table(("id", "game", "original", "observations", "actions"), rows)
 
 
 def rules(id: str) -> str:
     """Return the words of a game, from its docstring."""
     one = describe(id)
-    return f"`{id}`: {one.summary}.\n\n" + one.docstring.replace("``", "`")
+    return f"`{id}`\n\n" + one.docstring.replace("``", "`")
 
 
 def tables(ids: str) -> str:
-    """Return a table of each kind for some ids."""
+    """Return a table of each kind for some ids, without the rows of common tables."""
     parts = []
     sections = {id: _sections(id) for id in ids.split()}
     for name in SECTIONS:
         every = {id: part.get(name, ((), ())) for id, part in sections.items()}
-        rows = _merge({id: rows for id, (_, rows) in every.items()})
+        rows = _merge({id: _without_common(name, x) for id, (_, x) in every.items()})
         if rows:
             heads = ("id", *max((heads for heads, _ in every.values()), key=len))
             # A page of one id does not repeat it.
@@ -63,10 +68,26 @@ def tables(ids: str) -> str:
     return "\n\n".join(parts)
 
 
+def common_infos(_: str) -> str:
+    """Return a table of the infos that stand on several pages."""
+    some = {id: [x for x in _rows(id, "infos") if x in _common("infos")] for id in IDS}
+    rows = [(key, of, *rest) for of, key, *rest in _merge(some)]
+    return table(("key", "of", "type", "call", "meaning"), rows)
+
+
+def common_modes(_: str) -> str:
+    """Return a table of the modes of observations that stand on several pages."""
+    some = {id: [(x[0], x[-1]) for x in _rows(id, "observations")] for id in IDS}
+    common = _common("observations")
+    rows = _merge({id: [x for x in rows if x in common] for id, rows in some.items()})
+    cells = [(mode, of, meaning) for of, mode, meaning in rows]
+    return table(("`obs_mode`", "of", "observation"), cells)
+
+
 def common_keywords(kind: str) -> str:
-    """Return a table of the keywords that many ids have: of ``text``, or all others."""
+    """Return a table of the keywords of several pages: of ``text``, or all others."""
     some = {
-        id: [row for row in _keywords(id, kind == "text") if row in _common()]
+        id: [row for row in _keywords(id, kind == "text") if row in _common_keywords()]
         for id in IDS
     }
     return _keyword_table(some)
@@ -83,11 +104,10 @@ def splits(_: str) -> str:
     """Return a table of all evaluation splits, with the begin of their digests."""
     rows = []
     for one in (split for by_name in SPLITS.values() for split in by_name.values()):
-        options = {**one.keywords, **one.bands}
-        words = " ".join(f"`{name}={value!r}`" for name, value in options.items())
+        title = one.title.replace("the defaults", "")
         size, digest = f"{len(one):,}", code(one.digest[:12])
-        rows.append((code(one.id), code(one.name), size, one.title, words, digest))
-    return table(("id", "split", "episodes", "of", "keywords", "digest"), rows)
+        rows.append((code(one.id), code(one.name), size, title, digest))
+    return table(("id", "split", "episodes", "of", "digest"), rows)
 
 
 @functools.cache
@@ -95,12 +115,63 @@ def _sections(id: str) -> Mapping[str, tuple[Sequence[str], Rows]]:
     """Return heads and rows of each section of an id."""
     one = describe(id)
     parts: dict[str, tuple[Sequence[str], Rows]] = {
-        x.name: (x.columns, x.rows) for x in describe_sections(one)
+        x.name: (x.columns, [tuple(row) for row in x.rows])
+        for x in describe_sections(one)
     }
     actions = (code(one.action_space), one.list_actions(), one.action_note)
     parts["actions"] = (("space", "actions", "remarks"), [actions])
-    own = [row for row in _keywords(id) if row not in _common()]
-    return parts | {"keywords": (("keyword", "meaning"), own)}
+    heads, infos = parts["infos"]
+    # The mask of each number of actions is one row.
+    parts["infos"] = (
+        heads,
+        [tuple(re.sub(r"^\(\d+,\)", "(A,)", cell) for cell in row) for row in infos],
+    )
+    heads, cells = parts["cells"]
+    parts["cells"] = heads, _join_numbers(cells)
+    rows = [row for row in _keywords(id) if row not in _common_keywords()]
+    return parts | {"keywords": (("keyword", "meaning"), rows)}
+
+
+def _join_numbers(cells: Rows) -> Rows:
+    """Return cells, those that are numbers in one row."""
+    numbers = [row[0] for row in cells if row[2] == row[0]]
+    rows = [row for row in cells if row[2] != row[0]]
+    if numbers:
+        rows.append((f"{numbers[0]} to {numbers[-1]}", "the number", "this number"))
+    return rows
+
+
+def _rows(id: str, name: str) -> Rows:
+    return _sections(id)[name][1]
+
+
+@functools.cache
+def _common(name: str) -> set[tuple[str, ...]]:
+    """Return the rows of a section of several pages: of modes, name and meaning."""
+    rows = {id: [tuple(row) for row in _rows(id, name)] for id in IDS}
+    if name == "observations":
+        rows = {id: [(row[0], row[-1]) for row in x] for id, x in rows.items()}
+    return _on_several_pages(rows)
+
+
+def _on_several_pages(rows: Mapping[str, Rows]) -> set[tuple[str, ...]]:
+    """Return the rows, by id, that would stand on several pages."""
+    pages: dict[tuple[str, ...], set[str]] = {}
+    for id, some in rows.items():
+        for row in some:
+            pages.setdefault(tuple(row), set()).add(describe(id).page)
+    return {row for row, names in pages.items() if len(names) > 1}
+
+
+def _without_common(name: str, rows: Rows) -> Rows:
+    """Return the rows that are in no common table; of modes also the default."""
+    if name == "infos":
+        return [row for row in rows if tuple(row) not in _common(name)]
+    if name == "observations":
+        first, *others = rows
+        common = _common(name)
+        return [first, *(row for row in others if (row[0], row[-1]) not in common)]
+    return rows
 
 
 def _keyword_table(tables: Mapping[str, Rows]) -> str:
@@ -120,8 +191,30 @@ def _merge(tables: Mapping[str, Rows]) -> list[list[str]]:
 def _names(some: Sequence[str], every: Sequence[str]) -> str:
     missing = [name for name in every if name not in some]
     is_short = len(missing) < len(some) / 2
+    if not is_short and [*every] == IDS:
+        some = _with_groups(some)
     names = ", ".join(missing if is_short else some).replace("roll_vec/", "")
     return f"all{' but ' * bool(names)}{names}" if is_short else names
+
+
+def _with_groups(ids: Sequence[str]) -> list[str]:
+    """Return ids, with the name of a group in the place of all its ids."""
+    pages = {id: describe(id).page for id in IDS}
+    groups = {
+        "grids": [id for id in IDS if describe(id).cells],
+        "grids with levels": [
+            id
+            for id in IDS
+            if describe(id).cells
+            and any(row[0].strip("`") == "seed" for row in _rows(id, "infos"))
+        ],
+        "[small games](small_games.md)": [x for x in IDS if "small_" in pages[x]],
+    }
+    names = [*ids]
+    for group, members in groups.items():
+        if {*members} <= {*names}:
+            names = [group, *(name for name in names if name not in members)]
+    return names
 
 
 def _row(keyword: Keyword) -> tuple[str, str]:
@@ -135,7 +228,7 @@ def _keywords(id: str, of_text: bool = False) -> list[tuple[str, str]]:
 
 
 @functools.cache
-def _common() -> set[tuple[str, str]]:
-    """Return the rows of keywords that many ids have."""
-    rows = [row for id in IDS for x in (True, False) for row in _keywords(id, x)]
-    return {row for row in rows if rows.count(row) >= COMMON}
+def _common_keywords() -> set[tuple[str, ...]]:
+    """Return the rows of keywords of several pages."""
+    every = {id: [*_keywords(id), *_keywords(id, of_text=True)] for id in IDS}
+    return _on_several_pages(every)

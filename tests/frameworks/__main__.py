@@ -162,13 +162,15 @@ def run(
     result["python"] = environment.output("-c", version)
     result |= {"versions": environment.versions(), "rows": rows}
     try:
-        # Python imports from the program's folder first.
-        file = environment.folder / "program" / "program.py"
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(program_of(text), "utf-8")
-        environment.run([environment.python, file])
-        changed = lines_changed(text)
-        rows.append({"what": PROGRAM, "result": "runs", "lines_changed": changed})
+        if program := program_of(text):
+            # Python imports from the program's folder first.
+            file = environment.folder / "program" / "program.py"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(program, "utf-8")
+            environment.run([environment.python, file])
+            changed = lines_changed(text)
+            row = {"what": PROGRAM, "result": "runs", "lines_changed": changed}
+            rows.append(row)
         comparisons = HERE / name / "compare.py"
         if comparisons.is_file():
             rows += environment.compare(comparisons)

@@ -106,31 +106,26 @@ FRAMEWORKS = {
     ),
     "tianshou": Framework("Tianshou", "tianshou==2.0.* torch"),
     "torchrl": Framework("TorchRL", "torchrl==0.14.* torch"),
-    "cleanrl": Framework("CleanRL", "torch"),
+    "cleanrl": Framework(
+        "CleanRL",
+        "torch tyro tensorboard gymnasium==1.4.*",
+        checkout=Checkout(
+            "vwxyzjn/cleanrl", "fe8d8a03c41a7ef5b523e2e354bd01c363e786bb"
+        ),
+    ),
     "skrl": Framework("skrl", "skrl torch"),
     # It pins gymnasium.
     "rllib": Framework("RLlib", "ray[rllib]==2.60.* torch"),
-    "minari": Framework("Minari", "minari[hdf5,create] pillow"),
     "datasets": Framework(
         "Hugging Face datasets",
         "datasets transformers jinja2 trl==1.16.* torch minari[hdf5,create] pillow",
         extras="cli,parquet",
     ),
     "ldp": Framework("ldp", "ldp[scg]"),
-    "gymnasium": Framework("Gymnasium", "gymnasium==1.4.*"),
     # Of its packages those that flows need, without a trainer.
     "rllm": Framework(
         "rLLM",
         "openai pydantic click rich tqdm pyyaml requests pillow",
         checkout=Checkout("rllm-org/rllm", "9beb6e0f676a46d38858991fd79ac5f8e0b16d4c"),
     ),
-    "prime_rl": Framework("prime-rl", "verifiers==0.4.* uv", ("3.12", "3.11")),
-    # Its build downloads raylib.  It asks for gymnasium<=0.29.1 and numpy<2, and runs
-    # with newer ones: so all that it and roll_vec need stands here.
-    "pufferlib": Framework(
-        "PufferLib",
-        "--no-deps pufferlib==3.0.0 gym==0.26.2 gym-notices psutil numpy numba "
-        "llvmlite gymnasium cloudpickle typing_extensions farama-notifications",
-    ),
-    "learned_planner": Framework("learned-planner", "", extras="cli"),
 }

@@ -35,8 +35,9 @@ NOT_RUN = {"status": "not run", "reason": "r"}
 def test_page_has_a_change_an_installation_and_a_program(name):
     text = text_of(name)
     program = program_of(text)
-    assert "roll_vec" in program
     compile(program, name, "exec")
+    # The program of some is a file of their checkout, which compare.py changes.
+    assert "roll_vec" in program or (HERE / name / "compare.py").is_file()
     assert lines_changed(text)
     installs = " ".join(re.findall(r"pip install (.*)", "".join(blocks_of(text, "sh"))))
     names = {re.split(r"[^\w.-]", p.strip('"'))[0] for p in installs.split()}
