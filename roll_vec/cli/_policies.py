@@ -66,13 +66,13 @@ def make_policy(
         except InvalidOptionError as error:
             raise argument_error("--policy", one_line(error)) from error
     module, _, attribute = text.partition(":")
-    forms = "random, oracle or module:attribute"
+    forms, hint = "random, oracle or module:attribute", ""
     forms += ", or http(s)://..." if accepts_endpoint else ""
     if is_endpoint(text):
-        forms += "; roll-vec eval and roll-vec export accept endpoints"
+        hint = "; roll-vec eval and roll-vec export accept endpoints"
     elif module and attribute:
         return _imported(env, module, attribute)
-    raise argument_error("--policy", f"expected {forms}, got {text!r}")
+    raise argument_error("--policy", f"expected {forms}, got {text!r}{hint}")
 
 
 def make_turn_policy(text: str, env: Vector, seed: int) -> Callable[[Turn], Any]:

@@ -48,7 +48,7 @@ from roll_vec.evaluation.results import Comparison, Play, ResultHeader
 from roll_vec.evaluation.splits import SPLITS, WEBSHOP, Split, shop_keywords, splits_of
 from roll_vec.evaluation.statistics import Interval
 from roll_vec.recordings.setup import current_versions
-from roll_vec.registration.any_id import find_spec, full_id, is_pooled
+from roll_vec.registration.any_id import find_spec, full_id
 
 _Keywords: TypeAlias = dict[str, Any]
 
@@ -92,7 +92,6 @@ def add_parser(commands: Any) -> None:
     parser.add_shared("--num-episodes")
     most = f"as many as episodes, at most {_MAX_ENVS}"
     parser.option("--num-envs", f"stepped at once, for speed (default: {most})")
-    parser.add_shared("--threads")
     parser.option("-o", "keyword that leaves the task as it is; may be repeated")
     parser.option("--out", "write the results, a line each", "FILE.jsonl")
     parser.flag(
@@ -255,7 +254,7 @@ def _play_batch(
     if arguments.policy != "random":
         refuse_arguments(arguments, ["seed"], "without --policy random")
     num_envs = min(total, arguments.num_envs or _MAX_ENVS)
-    envs = _make_envs(split, num_envs, keywords, arguments)
+    envs = _make_envs(split, num_envs, keywords)
     facts: dict[str, Any] = {"name": arguments.policy}
     if arguments.policy == "random":
         facts["seed"] = arguments.seed
@@ -282,21 +281,14 @@ def _play_chat(
     endpoint = make_endpoint(arguments.policy, arguments)
     keywords = chat_keywords(split, keywords)
     num_envs = min(total, arguments.concurrency)
-    envs = _make_envs(split, num_envs, keywords, arguments)
+    envs = _make_envs(split, num_envs, keywords)
     history = arguments.history
     play = partial(play_chat_episodes, split, envs, endpoint, history=history)
     facts = {**endpoint.to_json(), "history": history}
     return envs, play, facts, keywords
 
 
-def _make_envs(
-    split: Split, num_envs: int, keywords: dict[str, Any], arguments: argparse.Namespace
-) -> Any:
-    if arguments.threads is not None:
-        if is_pooled(find_spec(split.id)):
-            text = f"{split.id} is a pool of objects: use -o workers=N"
-            raise argument_error("--threads", text)
-        keywords = {**keywords, "num_threads": arguments.threads}
+def _make_envs(split: Split, num_envs: int, keywords: _Keywords) -> Any:
     try:
         return split.make_vec(num_envs, **keywords)
     except InvalidOptionError as error:

@@ -40,7 +40,7 @@ _DESCRIPTION = """\
 Step many environments of one id at once and report what happened: environment
 steps, steps a second, episodes, returns, success rate, lengths. Steps a second
 are those after the first reset and step, which may compile; the resets that
-next_step mode spends a step on do not count. Any registered id will do.
+NextStep mode spends a step on do not count. Any registered id will do.
 """
 
 _EPILOG = """\
@@ -63,7 +63,7 @@ def add_parser(commands: Any) -> None:
     parser.option("--num-envs", default=4096)
     parser.option("--steps", default=1000)
     parser.option("--seed", "environment i has seed N + i")
-    parser.add_shared("--policy", "--autoreset", "--threads")
+    parser.add_shared("--policy", "--autoreset")
     suffixes = ", ".join((_RUN_SUFFIX, *PICTURE_SUFFIXES))
     parser.option(
         "--out",
@@ -90,7 +90,6 @@ def _run(arguments: argparse.Namespace) -> int:
         arguments.num_envs,
         options=arguments.options,
         autoreset=arguments.autoreset,
-        threads=arguments.threads,
         render_mode=None if image is None else "rgb_array",
     )
     notes = []
@@ -205,7 +204,7 @@ def _rows(
         ("first reset and step", f"{summary.startup_seconds:.2f} s"),
         ("seed", str(arguments.seed)),
         ("policy", arguments.policy),
-        ("autoreset", arguments.autoreset.name.lower()),
+        ("autoreset", arguments.autoreset.value),
     ]
 
 

@@ -33,7 +33,6 @@ _DATA_FILES = ("levels",)
 _HOW_POOLS_WORK = {"workers", "executor", "context", "step_timeout", "reset_timeout"}
 _LIMIT = "max_episode_steps"
 _NOT_INSTALLED = "not installed"
-_NO_KEYWORD = "no keyword of this run may"
 
 
 class DataFile(NamedTuple):
@@ -113,7 +112,6 @@ class RunSetup:
     def make_batch(
         self,
         overrides: Mapping[str, Any] | None = None,
-        threads: int | None = None,
         render_mode: str | None = None,
     ) -> VectorEnv[Any, Any, Any]:
         """Return the batch.
@@ -121,8 +119,8 @@ class RunSetup:
         Parameters
         ----------
         overrides : mapping, optional
-            Other workers or time limits of a pool, and new paths of data files.
-        threads : int or None
+            Another ``num_threads``, other workers or time limits of a pool, and new
+            paths of data files.
         render_mode : str or None
             As for `make_vector`.
 
@@ -135,13 +133,11 @@ class RunSetup:
             If a data file is missing or has another content.
         """
         overrides = overrides or {}
-        names = {*self.data_files}
-        if is_pooled(find_spec(self.id)):
-            names |= _HOW_POOLS_WORK
+        is_pool = is_pooled(find_spec(self.id))
+        names = {*self.data_files, *(_HOW_POOLS_WORK if is_pool else ("num_threads",))}
         if unknown := [name for name in overrides if name not in names]:
             others = ", ".join(sorted(names))
-            others = f"those that may: {others}" if names else _NO_KEYWORD
-            text = f"{unknown[0]} may not change in a replay; {others}"
+            text = f"{unknown[0]} may not change in a replay; those that may: {others}"
             raise SetupError(text)
         paths = {
             name: _check_file(name, file, overrides.get(name, file.path))
@@ -157,7 +153,6 @@ class RunSetup:
             self.num_envs,
             options=options,
             autoreset=self.autoreset,
-            threads=threads,
             render_mode=render_mode,
         )
 
@@ -202,7 +197,11 @@ def plan_run(
         if isinstance(value, (str, os.PathLike)) and Path(value).exists():
             path = str(Path(value).absolute())
             files[name] = DataFile(path, fingerprint(name, path))
-    others = {name: value for name, value in options.items() if name not in files}
+    others = {
+        name: value
+        for name, value in options.items()
+        if name not in files and name != "num_threads"
+    }
     try:
         encode(others)
     except TypeError as error:

@@ -135,7 +135,6 @@ def make_vector(
     *,
     options: Mapping[str, Any],
     autoreset: AutoresetMode = AutoresetMode.NEXT_STEP,
-    threads: int | None = None,
     render_mode: str | None = None,
 ) -> VectorEnv[Any, Any, Any]:
     """Return a batch: of the id's own entry point, or gymnasium's SyncVectorEnv.
@@ -151,15 +150,12 @@ def make_vector(
     options : mapping
         Keywords of the environment.
     autoreset : AutoresetMode
-    threads : int, optional
-        Passed as ``num_threads``.
     render_mode : str, optional
 
     Raises
     ------
     SetupError
-        The environment refuses a keyword, the id is unknown, or the batch has no
-        threads.
+        The environment refuses a keyword, or the id is unknown.
     """
     spec = find_spec(env_id)
     has_own_batch = spec.vector_entry_point is not None and (
@@ -172,17 +168,6 @@ def make_vector(
     else:
         keywords["vectorization_mode"] = "sync"
         keywords["vector_kwargs"] = {"autoreset_mode": autoreset}
-    if threads is not None:
-        if is_pooled(spec):
-            message = (
-                f"num_threads: {env_id} is a pool of objects, whose threads are its "
-                f"workers: use -o workers={threads}"
-            )
-            raise SetupError(message)
-        if not (has_own_batch and _takes(spec, "num_threads")):
-            message = f"num_threads: {env_id} is stepped in one thread only"
-            raise SetupError(message)
-        keywords["num_threads"] = threads
 
     def make(**more: Any) -> VectorEnv[Any, Any, Any]:
         return gymnasium.make_vec(spec, num_envs=num_envs, **keywords, **more)

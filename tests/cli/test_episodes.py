@@ -11,7 +11,7 @@ from tests.cli.test_watch import header_of
 from tests.contract.rules import Corridor
 from tests.thinning import one_in
 
-MODES = ["next_step", "same_step", "disabled"]
+MODES = ["NextStep", "SameStep", "Disabled"]
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 ONE_LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 ECHO = "user_envs:mine/Echo-v0"
@@ -39,7 +39,7 @@ def play_alone(env_id, mode, actions, seed, check=lambda env, action: None, **ke
         env.reset(seed=seed + index)
         total, length, is_over = 0.0, 0, False
         for step, action in enumerate(actions[:, index]):
-            if is_over and mode == "next_step":
+            if is_over and mode == "NextStep":
                 env.reset()
                 is_over = False
                 continue
@@ -57,7 +57,7 @@ def play_alone(env_id, mode, actions, seed, check=lambda env, action: None, **ke
                 ends = (success, terminated, truncated)
                 episodes.append((step, index, total, length, *ends))
                 total, length = 0.0, 0
-                if mode != "next_step":
+                if mode != "NextStep":
                     env.reset()
     return [episode[1:] for episode in sorted(episodes)], env_steps
 
@@ -184,12 +184,12 @@ TEXTS = ("-o", "action_mode=text", "-o", "obs_mode=text")
 @pytest.mark.parametrize(
     ("env_id", "options", "mode", "least"),
     [
-        (SOKOBAN, ("-o", "action_start=0", "-o", "num_boxes=2"), "same_step", 8),
-        (SOKOBAN, (*TEXTS, *TAGS, "-o", "num_levels=3"), "next_step", 8),
-        (LAKE, DRY, "disabled", 24),
-        (ONE_LAKE, (*DRY, *TEXTS, *TAGS), "next_step", 24),
-        (COUNTDOWN, (*TAGS, "-o", "workers=2"), "same_step", 100),
-        ("roll_vec/WebShop-v0", ("-o", "num_products=20"), "disabled", 24),
+        (SOKOBAN, ("-o", "action_start=0", "-o", "num_boxes=2"), "SameStep", 8),
+        (SOKOBAN, (*TEXTS, *TAGS, "-o", "num_levels=3"), "NextStep", 8),
+        (LAKE, DRY, "Disabled", 24),
+        (ONE_LAKE, (*DRY, *TEXTS, *TAGS), "NextStep", 24),
+        (COUNTDOWN, (*TAGS, "-o", "workers=2"), "SameStep", 100),
+        ("roll_vec/WebShop-v0", ("-o", "num_products=20"), "Disabled", 24),
     ],
 )
 def test_the_oracle_succeeds_in_every_episode(works, env_id, options, mode, least):

@@ -21,7 +21,7 @@ from tests.pool.cases import FAULTS_ON_PURPOSE
 from tests.thinning import one_in
 
 GOLDEN = Path(__file__).parent / "golden"
-MODES = ["next_step", "same_step", "disabled"]
+MODES = ["NextStep", "SameStep", "Disabled"]
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
 LAKE, ECHO = "roll_vec/FrozenLake-v1", "user_envs:mine/Echo-v0"
 # 12 steps end some episodes of these, by the rules or by the limit.
@@ -164,8 +164,8 @@ def test_a_run_is_identical(save, equals, arguments, autoreset):
 def test_other_workers_and_threads_are_identical(save, equals, user_module):
     save(ECHO, *SMALL, "-o", "workers=2", "-o", "executor=process")
     equals("-o", "workers=0")
-    save(SOKOBAN, *SMALL, "--threads", 2)
-    equals("--threads", 1)
+    save(SOKOBAN, *SMALL, "-o", "num_threads=2")
+    equals("-o", "num_threads=1")
     save(LAKE, "--num-envs", 2, "--steps", 520, "-o", "max_episode_steps=9")
     equals(num_steps=520)
 
@@ -218,25 +218,25 @@ FIELDS = [
 ]
 # The mode, the changes when the run was saved and now, and the report.
 PLACES = [
-    ("disabled", {}, {(1, 0): board((0, 0))}, ["0 of 12", "1", DIGESTS]),
+    ("Disabled", {}, {(1, 0): board((0, 0))}, ["0 of 12", "1", DIGESTS]),
     # In this mode, call 5 is the reset after step 4.
-    ("disabled", {}, {(3, 5): board((0, 0))}, ["4 of 12, the reset after it", "3"]),
+    ("Disabled", {}, {(3, 5): board((0, 0))}, ["4 of 12, the reset after it", "3"]),
     (
-        "disabled",
+        "Disabled",
         {},
         {(2, 3): reward(2.0), (1, 3): reward(1.0), (3, 4): reward(1.0)},
         ["3 of 12", "1 (the first of 2 that differ in this step)"],
     ),
-    ("disabled", {}, {(0, 13): reward(2.0), (1, 14): reward(1.0)}, ["11 of 12", "0"]),
-    ("disabled", {}, {(3, 14): reward(2.0)}, ["12 of 12", "3"]),
+    ("Disabled", {}, {(0, 13): reward(2.0), (1, 14): reward(1.0)}, ["11 of 12", "0"]),
+    ("Disabled", {}, {(3, 14): reward(2.0)}, ["12 of 12", "3"]),
     # Another dtype is a difference.
     (
-        "next_step",
+        "NextStep",
         all_say(more=False),
         all_say(more=0),
         ["2 of 12", ALL, DIGESTS],
     ),
-    ("next_step", all_say(), all_say(more=[1]), ["2 of 12", ALL, DIGESTS]),
+    ("NextStep", all_say(), all_say(more=[1]), ["2 of 12", ALL, DIGESTS]),
 ]
 
 

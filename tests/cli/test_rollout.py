@@ -30,7 +30,7 @@ def test_files_are_written_and_nothing_is_said_on_demand_alone(works, tmp_path):
 
 def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path):
     table = run(
-        *(*ROOMS, "--autoreset", "disabled", "--threads", 2),
+        *(*ROOMS, "--autoreset", "Disabled", "-o", "num_threads=2"),
         *("-o", "dim_room=(7, 7)", "-o", "num_boxes=2", "--out", "e.npz"),
     ).table
     with np.load(tmp_path / "e.npz", allow_pickle=False) as file:
@@ -154,7 +154,7 @@ def test_an_environment_without_frames_or_a_mode_says_so(run, fails, register):
         ({"vector_entry_point": Pair}, "the environment renders nothing"),
     ):
         register("Odd-v0", **entry_points)
-        outcome = run(*ODD, "--autoreset", "same_step", "--out", "a.png")
+        outcome = run(*ODD, "--autoreset", "SameStep", "--out", "a.png")
         assert outcome.code == 0
         assert "no picture: the environment" in outcome.out
         assert reason in outcome.out
@@ -182,7 +182,7 @@ def test_success_is_what_the_environment_says(
     for name, value in attributes.items():
         monkeypatch.setattr(Pair, name, value, raising=False)
     register("Odd-v0", vector_entry_point=Pair)
-    flags = ("--autoreset", "same_step", "--out", "e.npz")
+    flags = ("--autoreset", "SameStep", "--out", "e.npz")
     assert run(*ODD, *flags).table["success rate"] == rate
     assert np.load("e.npz")["success"].tolist() == success * 2
 
