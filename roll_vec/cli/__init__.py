@@ -70,10 +70,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str, optional
         The arguments without the program's name; by default those of the process.
     """
-    for name in ("stdout", "stderr"):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # The shell closed it.  The file is open for the whole run.
-            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         # Characters that a terminal or pipe lacks become question marks.
         if isinstance(stream, io.TextIOWrapper):

@@ -26,7 +26,6 @@ from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
 from roll_vec.cli._options import add_command
 from roll_vec.cli._policies import hint
 from roll_vec.cli._tables import is_screen, text_width, wants_colour
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import (
     action_names,
     find_spec,
@@ -104,7 +103,6 @@ def _run(arguments: argparse.Namespace) -> int:
             raise UsageError(message)
         kind = _KeyPlayer if _has_keys(names) else _LinePlayer
         player = kind(env, title, sys.stdout, arguments.seed)
-        player.compile_kernels()
         player.play()
     finally:
         env.close()
@@ -228,16 +226,6 @@ class _Player:
         sums = self._score.steps + 1, self._score.total + float(reward), float(reward)
         ends = bool(terminated), bool(truncated)
         self._score = _Score(observation, info, *sums, *ends, success, name)
-
-    def compile_kernels(self) -> None:
-        """Step a copy of the environment, so that the kernels are compiled.
-
-        Compilation takes seconds and writes a notice on stderr.
-        """
-        env_id = "" if self._env.spec is None else self._env.spec.id
-        if env_id in ENVIRONMENTS and not ENVIRONMENTS[env_id].pooled:
-            twin = copy.deepcopy(self._env)
-            twin.step(twin.action_space.sample())
 
     def _view(self) -> str:
         """Return the environment as text: rendered, or else its observation."""

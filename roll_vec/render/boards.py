@@ -75,12 +75,9 @@ def draw_boards(
 def _arrange(boards: Any, scale: int) -> NDArray[np.uint8]:
     """Return the frames side by side, scaled if they are small."""
     boards = list(boards)
-    for board in boards:
-        if not isinstance(board, np.ndarray) or board.ndim != 3 or board.shape[2] != 3:
-            message = "the environment renders something else than (H, W, 3) frames"
-            raise NoPictureError(message)
-    if not boards:
-        message = "the environment renders nothing"
+    shapes = [np.shape(board) for board in boards]
+    if not boards or any(len(shape) != 3 or shape[2] != 3 for shape in shapes):
+        message = "the environment renders something else than (H, W, 3) frames"
         raise NoPictureError(message)
     small = max(boards[0].shape[:2]) <= _SMALL_FRAME
     return mosaic(boards, scale=scale if small else 1)
