@@ -37,9 +37,7 @@ Policy: TypeAlias = Callable[[Any], Any]
 _SEED_WORD = 0x706F6C
 
 
-def make_policy(
-    text: str, env: Vector, seed: int, *, accepts_endpoint: bool = False
-) -> Policy:
+def make_policy(text: str, env: Vector, seed: int) -> Policy:
     """Return the policy that a command line names.
 
     Parameters
@@ -50,8 +48,6 @@ def make_policy(
         The environment that it will act in.
     seed : int
         Seed of its random choices.
-    accepts_endpoint : bool, default False
-        Whether the command accepts the address of an endpoint, too; errors say so.
 
     Raises
     ------
@@ -66,13 +62,10 @@ def make_policy(
         except InvalidOptionError as error:
             raise argument_error("--policy", one_line(error)) from error
     module, _, attribute = text.partition(":")
-    forms, hint = "random, oracle or module:attribute", ""
-    forms += ", or http(s)://..." if accepts_endpoint else ""
-    if is_endpoint(text):
-        hint = "; roll-vec eval and roll-vec export accept endpoints"
-    elif module and attribute:
+    if module and attribute and not is_endpoint(text):
         return _imported(env, module, attribute)
-    raise argument_error("--policy", f"expected {forms}, got {text!r}{hint}")
+    forms = "random, oracle or module:attribute (eval and export: or http(s)://...)"
+    raise argument_error("--policy", f"expected {forms}, got {text!r}")
 
 
 def make_turn_policy(text: str, env: Vector, seed: int) -> Callable[[Turn], Any]:
@@ -98,7 +91,7 @@ def make_turn_policy(text: str, env: Vector, seed: int) -> Callable[[Turn], Any]
         except InvalidOptionError as error:
             text = str(error).removeprefix("envs: ")
             raise argument_error("--policy", f"random: {text}") from error
-    policy = make_policy(text, env, seed, accepts_endpoint=True)
+    policy = make_policy(text, env, seed)
     if getattr(policy, "accepts_turn", False):
         return policy
     return lambda turn: policy(turn.observations)

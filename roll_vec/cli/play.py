@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TextIO
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Text
+from gymnasium.spaces import Text
 
 from roll_vec.cli._errors import UsageError, ending_signals
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
@@ -95,10 +95,10 @@ def _run(arguments: argparse.Namespace) -> int:
     env = _make_env(title, arguments.options)
     try:
         names = _action_names(env)
-        if not names and not isinstance(env.action_space, (Box, Text)):
+        if not names and not isinstance(env.action_space, Text):
             message = (
-                f"{title} cannot be played: its actions are neither text, numbers of a "
-                "Box, nor named by an action_lookup, such as {1: 'Up', 2: 'Down'}"
+                f"{title} cannot be played: its actions are neither text nor named by "
+                "an action_lookup, such as {1: 'Up', 2: 'Down'}"
             )
             raise UsageError(message)
         kind = _KeyPlayer if _has_keys(names) else _LinePlayer
@@ -412,24 +412,14 @@ class _LinePlayer(_Player):
             names = {str(action): action for action in self._names.values()}
             names |= {name.casefold(): action for name, action in self._names.items()}
             return names.get(line.strip().casefold())
-        if not isinstance(space, Box):
-            return line if space.contains(line) else None
-        with suppress(ValueError):
-            words = line.replace(",", " ").split()
-            action = np.array(words, space.dtype).reshape(space.shape)
-            return action if space.contains(action) else None
-        return None
+        return line if space.contains(line) else None
 
     def _form(self) -> str:
         """Return the form of actions, in words."""
-        space = self._env.action_space
         if self._names:
             summary = getattr(self._env.unwrapped, "action_summary", None)
             names = textwrap.shorten(", ".join(self._names), 100, placeholder=" ...")
             return f"{summary or f'one of {names}'}, or its number"
-        if isinstance(space, Box):
-            count = "a number" if space.low.size == 1 else f"{space.low.size} numbers"
-            return f"{count} from {space.low.min():g} to {space.high.max():g}"
         return "a text"
 
     def _say(self, text: str, colour: str = "") -> None:

@@ -18,14 +18,14 @@ from roll_vec.cli._errors import (
     say_all_faults,
     say_error,
 )
-from roll_vec.cli._options import add_command, refuse_arguments
+from roll_vec.cli._options import add_command
 from roll_vec.cli._policies import Policy, make_policy
 from roll_vec.cli._tables import print_table, progress, steps_listener
 from roll_vec.errors import InvalidActionError, one_line
 from roll_vec.recordings import RunRecorder, roll_out, save_run
 from roll_vec.recordings.rollouts import RolloutSummary
 from roll_vec.registration.any_id import full_id, make_vector
-from roll_vec.render.boards import MAX_BOARDS, NoPictureError, draw_boards
+from roll_vec.render.boards import NoPictureError, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.vector.known_infos import UNKNOWN
 
@@ -45,7 +45,7 @@ NextStep mode spends a step on do not count. Any registered id will do.
 
 _EPILOG = """\
 --out may stand twice: FILE.npz is the run, which roll-vec replay plays again
-(docs/watching.md); a picture has the boards at the end.
+(docs/watching.md); a picture has the first boards at the end.
 
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 -o dim_room="(10, 10)" --out run.npz
@@ -71,15 +71,12 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
     )
-    parser.number("--boards", "boards in the picture", 1, MAX_BOARDS, default=16)
     parser.add_shared("--quiet")
 
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
     run, image = _targets(arguments)
-    if image is None:
-        refuse_arguments(arguments, ["boards"], "without --out PICTURE")
     arguments.id = full_id(arguments.id)
     for path in (run, image):
         check_target("--out", path)
@@ -163,7 +160,7 @@ def _picture(env: Any, path: Path, arguments: argparse.Namespace) -> str:
     """Save the picture; return a line with its place, or why there is none."""
     try:
         has_scale = "render_scale" in arguments.options
-        picture, caption = draw_boards(env, arguments.boards, has_scale=has_scale)
+        picture, caption = draw_boards(env, has_scale=has_scale)
     except NoPictureError as error:
         return f"no picture: {error}"
     with file_errors("--out", path):

@@ -13,8 +13,8 @@ from roll_vec.render.mosaic import mosaic
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
-# Most boards of a picture.
-MAX_BOARDS = 1024
+# Boards of a picture.
+_NUM_BOARDS = 16
 # Most environments to render: those of other packages render all or none.
 _MAX_RENDERED = 64
 # Tile art is a few dozen pixels wide and is scale; larger frames are not.
@@ -26,15 +26,12 @@ class NoPictureError(Exception):
     """Raised when no picture can be made; the message says why."""
 
 
-def draw_boards(
-    env: Vector, count: int, *, has_scale: bool
-) -> tuple[NDArray[np.uint8], str]:
-    """Return a picture of the first `count` environments, and its caption.
+def draw_boards(env: Vector, *, has_scale: bool) -> tuple[NDArray[np.uint8], str]:
+    """Return a picture of the first 16 environments, and its caption.
 
     Parameters
     ----------
     env : VectorEnv
-    count : int
     has_scale : bool
         Whether the user has set the size of the boards.
 
@@ -44,7 +41,7 @@ def draw_boards(
         The environment cannot render frames, lacks a package for it, or would render
         thousands of them.
     """
-    count = min(count, env.num_envs)
+    count = min(_NUM_BOARDS, env.num_envs)
     scale = 1 if has_scale else _SCALE
     caption = "boards at the end"
     if count < env.num_envs:

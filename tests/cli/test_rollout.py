@@ -22,7 +22,7 @@ def test_files_are_written_and_nothing_is_said_on_demand_alone(works, tmp_path):
     outcome = works(*ROOMS, "--seed", 3)
     assert re.fullmatch(r"[\d,]+", outcome.table["steps/s"])
     assert not list(tmp_path.iterdir())
-    outcome = works(*ROOMS, "--boards", 1024, "--out", "a.png", "--out", "run.npz")
+    outcome = works(*ROOMS, "--out", "a.png", "--out", "run.npz")
     assert "boards at the end: a.png" in outcome.out.splitlines()
     assert {path.name for path in tmp_path.iterdir()} == {"run.npz", "a.png"}
     assert works(*ROOMS, "--quiet", "--out", "run.npz").out == ""
@@ -68,23 +68,23 @@ def test_a_file_that_cannot_be_written_after_all_is_an_error(fails, monkeypatch)
 
 def test_a_picture_shows_the_boards_at_the_end(run, tmp_path):
     image = pytest.importorskip("PIL.Image")
-    arguments = ("--steps", 7, "--num-envs", 6, "--policy", TWOS)
+    arguments = ("--steps", 7, "--num-envs", 18, "--policy", TWOS)
     # A board is as large as the keywords ask for.
-    scale = ("-o", "render_scale=2", "--boards", 4)
+    scale = ("-o", "render_scale=2")
     outcome = run("rollout", SOKOBAN, *arguments, *scale, "--out", "b.PNG")
-    assert "4 of 6 boards at the end: b.PNG" in outcome.out
-    env = gymnasium.make_vec(SOKOBAN, num_envs=6, render_mode="rgb_array")
+    assert "16 of 18 boards at the end: b.PNG" in outcome.out
+    env = gymnasium.make_vec(SOKOBAN, num_envs=18, render_mode="rgb_array")
     env.reset(seed=0)
     for _ in range(7):
-        env.step(np.full(6, 2))
+        env.step(np.full(18, 2))
     with image.open(tmp_path / "b.PNG") as saved:
         assert saved.format == "PNG"
         picture = np.asarray(saved)
-    # Two rows of two boards of 6 × 6 tiles, each of 16 pixels, twice as large.
+    # Four rows of four boards of 6 × 6 tiles, each of 16 pixels, twice as large.
     side = 6 * 16 * 2
-    assert picture.shape == (2 * side + 24, 2 * side + 24, 3)
-    for index, board in enumerate(env.render()[:4]):
-        top, left = (8 + place * (side + 8) for place in divmod(index, 2))
+    assert picture.shape == (4 * side + 40, 4 * side + 40, 3)
+    for index, board in enumerate(env.render()[:16]):
+        top, left = (8 + place * (side + 8) for place in divmod(index, 4))
         part = picture[top : top + side : 2, left : left + side : 2]
         np.testing.assert_array_equal(part, board)
     env.close()
@@ -94,7 +94,7 @@ def test_foreign_boards_are_drawn_by_their_own_renderer(run, tmp_path, monkeypat
     pytest.importorskip("pygame")
     few = ("rollout", "CartPole-v1", "--num-envs", 2, "--steps", 2, "--out", "a.png")
     assert "boards at the end: a.png" in run(*few).out
-    many = ("rollout", "CartPole-v1", "--num-envs", 65, "--steps", 2, "--boards", 2)
+    many = ("rollout", "CartPole-v1", "--num-envs", 65, "--steps", 2)
     outcome = run(*many, "--out", "boards.jpg")
     assert "no picture: the environment can only render all of its 65" in outcome.out
     assert {path.name for path in tmp_path.iterdir()} == {"a.png"}
@@ -151,7 +151,7 @@ def test_an_environment_without_frames_or_a_mode_says_so(run, fails, register):
     for entry_points, reason in (
         ({"entry_point": Plain}, "the environment has no render_mode"),
         ({"entry_point": Drawing}, "renders something else than (H, W, 3) frames"),
-        ({"vector_entry_point": Pair}, "the environment renders nothing"),
+        ({"vector_entry_point": Pair}, "the environment renders something else"),
     ):
         register("Odd-v0", **entry_points)
         outcome = run(*ODD, "--autoreset", "SameStep", "--out", "a.png")

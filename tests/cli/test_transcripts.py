@@ -71,20 +71,6 @@ def test_texts_fit_a_screen_of_any_size(play, monkeypatch, env_id):
     assert " ".join(play("", env_id, "--seed", 1)).split() == " ".join(usual).split()
 
 
-def test_kernels_are_compiled_before_the_first_board(play, monkeypatch):
-    calls, cls = [], type(gymnasium.make(SOKOBAN).unwrapped)
-    for name in ("step", "render"):
-        original = getattr(cls, name)
-
-        def record(*arguments, name=name, original=original):
-            calls.append(name)
-            return original(*arguments)
-
-        monkeypatch.setattr(cls, name, record)
-    assert "step 0 · return 0" in play("", SOKOBAN)
-    assert calls == ["step", "render"]
-
-
 def test_an_action_outside_of_the_space_is_not_taken(play, register):
     class Narrow(gymnasium.Env):
         observation_space = action_space = gymnasium.spaces.Text(3)
@@ -143,13 +129,6 @@ def test_arrows_move_where_digits_take_other_actions(play, register):
     assert "right +1" in moved.splitlines()
     assert ended.splitlines()[-2:] == ["turn around +1", "Solved in 3 steps, return 3"]
     assert over.splitlines()[-1].startswith("Solved in 3 steps, return 3: u undo")
-
-
-def test_numbers_of_a_box_are_typed(play):
-    lines = play("3\n1 1\n0.5\n", "roll_vec/Pendulum-v1").splitlines()
-    refused = [line[:5] for line in lines if "expected a number from -2 to 2" in line]
-    assert refused == ["'3' i", "'1 1'"]
-    assert [line[:9] for line in lines if line.startswith("reward")] == ["reward -0"]
 
 
 def test_symbols_that_mean_themselves_are_not_explained(play, register):
