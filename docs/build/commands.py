@@ -101,19 +101,17 @@ def _plain(text: str | None) -> str:
 
 
 def _paragraphs(text: str | None) -> Iterator[str]:
-    """Yield the paragraphs of a description; lines that are indented are a block."""
+    """Yield the paragraphs of a description; lines that are indented are a block.
+
+    Examples are left out: they stand on the pages of their subjects.
+    """
     for paragraph in re.split(r"\n\s*\n", textwrap.dedent(text or "").strip("\n")):
         title, _, block = paragraph.partition("\n")
         if paragraph.startswith(" "):
             title, block = "", paragraph
         if re.search(r"^ ", paragraph, re.MULTILINE):
-            # Examples, as they are typed; a remark stands behind some spaces.
-            lines = re.sub(r"^(?=roll-vec )", "$ ", textwrap.dedent(block), flags=re.M)
-            is_console = lines.startswith("$")
-            lines = (
-                re.sub(r"(?<=\S) {2,}(?=\w)", "  # ", lines) if is_console else lines
-            )
-            language = "console" if is_console else "text"
-            yield f"{title.capitalize()}\n\n```{language}\n{lines}\n```".strip()
+            lines = textwrap.dedent(block)
+            if title != "examples:":
+                yield f"{title.capitalize()}\n\n```text\n{lines}\n```".strip()
         elif paragraph:
             yield paragraph[0].upper() + _plain(paragraph)[1:]

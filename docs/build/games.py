@@ -13,18 +13,21 @@ from roll_vec.descriptions.report import describe_sections
 from roll_vec.evaluation.splits import SPLITS
 from roll_vec.registration import ENVIRONMENTS
 
-Rows = Iterable[Sequence[str]]
+Row = tuple[str, ...]
 IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
-SECTIONS = (
-    "actions",
-    "observations",
-    "cells",
-    "rewards",
-    "ends",
-    "infos",
-    "keywords",
-    "differences",
-)
+HEADS = {
+    "actions": ("space", "actions", "remarks"),
+    "observations": ("`obs_mode`", "space", "observation"),
+    "modes": ("`obs_mode`", "observation"),
+    "cells": ("code", "glyph", "meaning"),
+    "rewards": ("reward", "for"),
+    "ends": ("end", "event"),
+    "infos": ("key", "type", "call", "meaning"),
+    "keywords": ("keyword", "meaning"),
+    "text": ("keyword", "meaning"),
+    "differences": ("difference",),
+}
+SECTIONS = [name for name in HEADS if name not in ("modes", "text")]
 describe = functools.cache(describe_env)
 
 
@@ -38,7 +41,7 @@ def facts(_: str) -> str:
             [
                 f"[{code(id)}]({one.page.rpartition('/')[2]})",
                 one.summary,
-                "<br>".join(row[0] for row in _sections(id)["sources"][1]),
+                "<br>".join(row[0] for row in _sections(id)["sources"]),
                 f"{first.mode} {code(first.space)}",
                 one.list_actions().lower() or code(one.action_space),
             ]
@@ -52,52 +55,40 @@ def rules(id: str) -> str:
     return f"`{id}`\n\n" + one.docstring.replace("``", "`")
 
 
-def tables(ids: str) -> str:
-    """Return a table of each kind for some ids, without the rows of common tables."""
+def tables(words: str) -> str:
+    """Return tables of some ids, without the rows of several pages.
+
+    The words are ids, and names of sections if not all of them are wanted.
+    """
     parts = []
-    sections = {id: _sections(id) for id in ids.split()}
-    for name in SECTIONS:
-        every = {id: part.get(name, ((), ())) for id, part in sections.items()}
-        rows = _merge({id: _without_common(name, x) for id, (_, x) in every.items()})
+    names = [word for word in words.split() if word in SECTIONS] or SECTIONS
+    ids = [word for word in words.split() if word not in SECTIONS]
+    for name in names:
+        rows = _merge({id: _rows_of_page(id, name) for id in ids})
         if rows:
-            heads = ("id", *max((heads for heads, _ in every.values()), key=len))
+            heads = ("id", *HEADS[name])
             # A page of one id does not repeat it.
-            first = len(sections) == 1
+            first = len(ids) == 1
             cells = table(heads[first:], [row[first:] for row in rows])
             parts.append(f"### {name.capitalize()}\n\n{cells}")
     return "\n\n".join(parts)
 
 
-def common_infos(_: str) -> str:
-    """Return a table of the infos that stand on several pages."""
-    some = {id: [x for x in _rows(id, "infos") if x in _common("infos")] for id in IDS}
-    rows = [(key, of, *rest) for of, key, *rest in _merge(some)]
-    return table(("key", "of", "type", "call", "meaning"), rows)
+def common(name: str) -> str:
+    """Return the rows of several pages: infos, modes, keywords, text.
 
-
-def common_modes(_: str) -> str:
-    """Return a table of the modes of observations that stand on several pages."""
-    some = {id: [(x[0], x[-1]) for x in _rows(id, "observations")] for id in IDS}
-    common = _common("observations")
-    rows = _merge({id: [x for x in rows if x in common] for id, rows in some.items()})
-    cells = [(mode, of, meaning) for of, mode, meaning in rows]
-    return table(("`obs_mode`", "of", "observation"), cells)
-
-
-def common_keywords(kind: str) -> str:
-    """Return a table of the keywords of several pages: of ``text``, or all others."""
-    some = {
-        id: [row for row in _keywords(id, kind == "text") if row in _common_keywords()]
-        for id in IDS
-    }
-    return _keyword_table(some)
+    ``modes`` are those of observations, ``text`` the keywords of text actions.
+    """
+    return _with_ids(HEADS[name], {id: _common_rows(id, name) for id in IDS})
 
 
 def batch_keywords(_: str) -> str:
     """Return a table of the keywords of batches."""
     kinds = {"arrays": False, "pools": True}
-    rows = {kind: map(_row, describe_batch_keywords(x)) for kind, x in kinds.items()}
-    return _keyword_table(rows)
+    rows = {
+        kind: map(_keyword, describe_batch_keywords(x)) for kind, x in kinds.items()
+    }
+    return _with_ids(HEADS["keywords"], rows)
 
 
 def splits(_: str) -> str:
@@ -111,77 +102,68 @@ def splits(_: str) -> str:
 
 
 @functools.cache
-def _sections(id: str) -> Mapping[str, tuple[Sequence[str], Rows]]:
-    """Return heads and rows of each section of an id."""
+def _sections(id: str) -> Mapping[str, list[Row]]:
+    """Return the rows of each section of an id."""
     one = describe(id)
-    parts: dict[str, tuple[Sequence[str], Rows]] = {
-        x.name: (x.columns, [tuple(row) for row in x.rows])
-        for x in describe_sections(one)
-    }
-    actions = (code(one.action_space), one.list_actions(), one.action_note)
-    parts["actions"] = (("space", "actions", "remarks"), [actions])
-    heads, infos = parts["infos"]
-    # The mask of each number of actions is one row.
-    parts["infos"] = (
-        heads,
-        [tuple(re.sub(r"^\(\d+,\)", "(A,)", cell) for cell in row) for row in infos],
-    )
-    heads, cells = parts["cells"]
-    parts["cells"] = heads, _join_numbers(cells)
-    rows = [row for row in _keywords(id) if row not in _common_keywords()]
-    return parts | {"keywords": (("keyword", "meaning"), rows)}
-
-
-def _join_numbers(cells: Rows) -> Rows:
-    """Return cells, those that are numbers in one row."""
-    numbers = [row[0] for row in cells if row[2] == row[0]]
-    rows = [row for row in cells if row[2] != row[0]]
-    if numbers:
-        rows.append((f"{numbers[0]} to {numbers[-1]}", "the number", "this number"))
+    rows = {x.name: [tuple(row) for row in x.rows] for x in describe_sections(one)}
+    rows["actions"] = [(code(one.action_space), one.list_actions(), one.action_note)]
+    # Games of texts have one mode, without a name.
+    rows["observations"] = [
+        row if len(row) > 1 else ("", *row, "") for row in rows["observations"]
+    ]
+    rows["modes"] = [(row[0], row[-1]) for row in rows["observations"]]
+    # The masks of all numbers of actions are one row.
+    rows["infos"] = [
+        tuple(re.sub(r"^\(\d+,\)", "(A,)", cell) for cell in row)
+        for row in rows["infos"]
+    ]
+    # Cells that are numbers are one row.
+    if numbers := [row[0] for row in rows["cells"] if row[2] == row[0]]:
+        cells = [row for row in rows["cells"] if row[2] != row[0]]
+        name = f"{numbers[0]} to {numbers[-1]}"
+        rows["cells"] = [*cells, (name, "the number", "this number")]
+    texts = [one.owner == "TextOptions" for one in one.keywords]
+    for name, is_text in (("text", True), ("keywords", False)):
+        pairs = zip(one.keywords, texts, strict=True)
+        rows[name] = [_keyword(x) for x, of_text in pairs if of_text == is_text]
     return rows
-
-
-def _rows(id: str, name: str) -> Rows:
-    return _sections(id)[name][1]
 
 
 @functools.cache
-def _common(name: str) -> set[tuple[str, ...]]:
-    """Return the rows of a section of several pages: of modes, name and meaning."""
-    rows = {id: [tuple(row) for row in _rows(id, name)] for id in IDS}
-    if name == "observations":
-        rows = {id: [(row[0], row[-1]) for row in x] for id, x in rows.items()}
-    return _on_several_pages(rows)
-
-
-def _on_several_pages(rows: Mapping[str, Rows]) -> set[tuple[str, ...]]:
-    """Return the rows, by id, that would stand on several pages."""
-    pages: dict[tuple[str, ...], set[str]] = {}
-    for id, some in rows.items():
-        for row in some:
-            pages.setdefault(tuple(row), set()).add(describe(id).page)
+def _rows_of_several_pages(name: str) -> set[Row]:
+    pages: dict[Row, set[str]] = {}
+    for id in IDS:
+        for row in _sections(id)[name]:
+            pages.setdefault(row, set()).add(describe(id).page)
     return {row for row, names in pages.items() if len(names) > 1}
 
 
-def _without_common(name: str, rows: Rows) -> Rows:
+def _common_rows(id: str, name: str) -> list[Row]:
+    rows = _rows_of_several_pages(name)
+    return [row for row in _sections(id)[name] if row in rows]
+
+
+def _rows_of_page(id: str, name: str) -> list[Row]:
     """Return the rows that are in no common table; of modes also the default."""
-    if name == "infos":
-        return [row for row in rows if tuple(row) not in _common(name)]
+    rows = _sections(id)[name]
+    if name in ("infos", "keywords"):
+        return [row for row in rows if row not in _rows_of_several_pages(name)]
     if name == "observations":
-        first, *others = rows
-        common = _common(name)
-        return [first, *(row for row in others if (row[0], row[-1]) not in common)]
+        modes = _rows_of_several_pages("modes")
+        others = [row for row in rows[1:] if (row[0], row[-1]) not in modes]
+        return [rows[0], *others]
     return rows
 
 
-def _keyword_table(tables: Mapping[str, Rows]) -> str:
-    rows = [(name, of, meaning) for of, name, meaning in _merge(tables)]
-    return table(("keyword", "of", "meaning"), rows)
+def _with_ids(heads: Sequence[str], tables: Mapping[str, Iterable[Row]]) -> str:
+    """Return a table whose second column has the names of the tables of a row."""
+    rows = [(name, of, *rest) for of, name, *rest in _merge(tables)]
+    return table((heads[0], "of", *heads[1:]), rows)
 
 
-def _merge(tables: Mapping[str, Rows]) -> list[list[str]]:
+def _merge(tables: Mapping[str, Iterable[Row]]) -> list[list[str]]:
     """Return the rows of several tables, each once, behind the names of its tables."""
-    names: dict[Sequence[str], list[str]] = {}
+    names: dict[Row, list[str]] = {}
     for name, rows in tables.items():
         for row in rows:
             names.setdefault(tuple(row), []).append(name)
@@ -206,7 +188,7 @@ def _with_groups(ids: Sequence[str]) -> list[str]:
             id
             for id in IDS
             if describe(id).cells
-            and any(row[0].strip("`") == "seed" for row in _rows(id, "infos"))
+            and "``seed``" in [x[0] for x in _sections(id)["infos"]]
         ],
         "[small games](small_games.md)": [x for x in IDS if "small_" in pages[x]],
     }
@@ -217,18 +199,6 @@ def _with_groups(ids: Sequence[str]) -> list[str]:
     return names
 
 
-def _row(keyword: Keyword) -> tuple[str, str]:
+def _keyword(keyword: Keyword) -> Row:
     default = f"={keyword.default}" if keyword.default else ""
     return f"`{keyword.name}{default}`<br>{keyword.type}", keyword.description
-
-
-def _keywords(id: str, of_text: bool = False) -> list[tuple[str, str]]:
-    every = describe(id).keywords
-    return [_row(one) for one in every if (one.owner == "TextOptions") == of_text]
-
-
-@functools.cache
-def _common_keywords() -> set[tuple[str, ...]]:
-    """Return the rows of keywords of several pages."""
-    every = {id: [*_keywords(id), *_keywords(id, of_text=True)] for id in IDS}
-    return _on_several_pages(every)
