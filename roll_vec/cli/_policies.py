@@ -17,10 +17,11 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete, Text
 from gymnasium.vector import VectorEnv
 
-from roll_vec.cli._errors import argument_error, require
+from roll_vec.cli._errors import argument_error
 from roll_vec.cli._options import CHAT_OPTIONS, refuse_arguments
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.evaluation import ChatEndpoint, OraclePolicy, UniformPolicy
+from roll_vec.evaluation.chat import import_openai
 from roll_vec.evaluation.policies import ORACLE_ACTION, has_oracle
 from roll_vec.registration.any_id import import_from_here
 from roll_vec.trajectories import Turn
@@ -219,7 +220,7 @@ def make_endpoint(policy: str, arguments: argparse.Namespace) -> ChatEndpoint:
         )
     except InvalidOptionError as error:
         raise argument_error("--policy", one_line(error)) from error
-    require("openai", "a policy behind an HTTP endpoint", extra="chat")
+    import_openai()
     return endpoint
 
 

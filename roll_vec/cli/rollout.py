@@ -14,7 +14,6 @@ from roll_vec.cli._errors import (
     argument_error,
     check_target,
     file_errors,
-    require,
     say_all_faults,
     say_error,
 )
@@ -27,6 +26,7 @@ from roll_vec.recordings.rollouts import RolloutSummary
 from roll_vec.registration.any_id import full_id, make_vector
 from roll_vec.render.boards import NoPictureError, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
+from roll_vec.render.png import import_pillow
 from roll_vec.vector.known_infos import UNKNOWN
 
 _RUN_SUFFIX = ".npz"
@@ -81,7 +81,7 @@ def _run(arguments: argparse.Namespace) -> int:
     for path in (run, image):
         check_target("--out", path)
     if image is not None:
-        require("pillow", "a picture", module="PIL.Image")
+        import_pillow("a picture")
     env = make_vector(
         arguments.id,
         arguments.num_envs,

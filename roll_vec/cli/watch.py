@@ -19,7 +19,6 @@ from roll_vec.cli._errors import (
     argument_error,
     check_target,
     new_file,
-    require,
     say_error,
 )
 from roll_vec.cli._options import (
@@ -36,6 +35,7 @@ from roll_vec.cli.rollout import run_policy
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.recordings import replay
 from roll_vec.registration.any_id import full_id, make_vector
+from roll_vec.render.png import import_pillow
 from roll_vec.watch import FrameRecorder, Recording, write_gif, write_page
 from roll_vec.watch.gif import DEFAULT_FPS, MAX_FPS, MIN_FPS
 
@@ -156,7 +156,7 @@ def _check_form(arguments: argparse.Namespace) -> bool:
     if fps is not None and fps > MAX_FPS:
         text = f"expected a number from {MIN_FPS:g} to {MAX_FPS:g}, got {fps:g}"
         raise argument_error("--fps", text)
-    require("pillow", "a GIF", module="PIL")
+    import_pillow("a GIF")
     return True
 
 

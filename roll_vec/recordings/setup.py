@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import (
     SetupError,
     find_spec,
@@ -31,7 +28,6 @@ from roll_vec.version import __version__
 _DATA_FILES = ("levels",)
 # Keywords that change how a pool works, and no result.
 _HOW_POOLS_WORK = {"workers", "executor", "context", "step_timeout", "reset_timeout"}
-_LIMIT = "max_episode_steps"
 _NOT_INSTALLED = "not installed"
 
 
@@ -58,8 +54,6 @@ class RunSetup:
         The keywords that the user passed, without paths of data files.
     data_files : dict of str to DataFile
         By keyword: paths and digests.
-    defaults : dict of str
-        All other keywords of the environment that are plain data.
     """
 
     id: str
@@ -67,7 +61,6 @@ class RunSetup:
     autoreset: AutoresetMode
     options: dict[str, Any]
     data_files: dict[str, DataFile]
-    defaults: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
@@ -79,7 +72,6 @@ class RunSetup:
             "data_files": {
                 name: file._asdict() for name, file in self.data_files.items()
             },
-            "defaults": encode(self.defaults).decode(),
         }
 
     @classmethod
@@ -91,10 +83,8 @@ class RunSetup:
         ValueError, TypeError, KeyError
             If the content is no setup.
         """
-        options, defaults = (
-            dict(decode(content[name].encode())) for name in ("options", "defaults")
-        )
-        if not all(type(name) is str for name in (*options, *defaults)):
+        options = dict(decode(content["options"].encode()))
+        if not all(type(name) is str for name in options):
             message = "keywords are no text"
             raise ValueError(message)
         return cls(
@@ -106,7 +96,6 @@ class RunSetup:
                 str(name): DataFile(*(str(file[each]) for each in DataFile._fields))
                 for name, file in content["data_files"].items()
             },
-            defaults=defaults,
         )
 
     def make_batch(
@@ -147,7 +136,7 @@ class RunSetup:
         if overrides.get("workers") == 0:
             # The others say how workers work.
             recorded = {k: v for k, v in recorded.items() if k not in _HOW_POOLS_WORK}
-        options = {**self._new_defaults(), **recorded, **overrides, **paths}
+        options = {**recorded, **overrides, **paths}
         return make_vector(
             self.id,
             self.num_envs,
@@ -155,15 +144,6 @@ class RunSetup:
             autoreset=self.autoreset,
             render_mode=render_mode,
         )
-
-    def _new_defaults(self) -> dict[str, Any]:
-        """Return the recorded defaults that have another value in this version."""
-        present = _defaults(find_spec(self.id))
-        return {
-            name: recorded
-            for name, recorded in self.defaults.items()
-            if name in present and encode(present[name]) != encode(recorded)
-        }
 
 
 def plan_run(
@@ -207,34 +187,7 @@ def plan_run(
     except TypeError as error:
         message = f"keywords of a run have to be plain data: {error}"
         raise SetupError(message) from error
-    defaults = _defaults(spec)
-    return RunSetup(
-        id=env_id,
-        num_envs=num_envs,
-        autoreset=autoreset,
-        options=others,
-        data_files=files,
-        defaults={
-            name: defaults[name] for name in sorted(defaults.keys() - options.keys())
-        },
-    )
-
-
-def _defaults(spec: EnvSpec) -> dict[str, Any]:
-    """Return the defaults of an id's keywords that are plain data."""
-    defaults = (
-        {} if spec.max_episode_steps is None else {_LIMIT: spec.max_episode_steps}
-    )
-    if spec.id in ENVIRONMENTS:
-        defaults |= ENVIRONMENTS[spec.id].defaults()
-    plain = {}
-    defaults.pop("render_mode", None)
-    for name, value in defaults.items():
-        # Such as the marker of a keyword without a default.
-        with suppress(TypeError):
-            encode(value)
-            plain[name] = value
-    return plain
+    return RunSetup(env_id, num_envs, autoreset, others, files)
 
 
 def _check_file(name: str, file: DataFile, location: Any) -> str:

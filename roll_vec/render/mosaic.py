@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError
 from roll_vec.render.png import import_pillow
 from roll_vec.storage.files import replace_file
 
@@ -30,16 +29,7 @@ _GAP = 8
 
 
 def upscale(frame: NDArray[np.uint8], factor: int) -> NDArray[np.uint8]:
-    """Return (H, W, 3) pixels enlarged to (factor · H, factor · W, 3).
-
-    Raises
-    ------
-    InvalidOptionError
-        The factor is below 1.
-    """
-    if factor < 1:
-        message = f"the scale of a picture is an integer from 1 up, not {factor!r}"
-        raise InvalidOptionError(message)
+    """Return (H, W, 3) pixels enlarged to (factor · H, factor · W, 3)."""
     return frame.repeat(factor, axis=0).repeat(factor, axis=1)
 
 

@@ -113,8 +113,8 @@ def make_config(
     InvalidOptionError, UnknownOptionError
     """
     names = {field.name for field in fields(config_class)}  # type: ignore[arg-type]
-    check_unknown(keywords, names)
     if isinstance(config, config_class):
+        check_unknown(keywords, names)
         return replace(config, **keywords) if keywords else config  # type: ignore[type-var]
     if config is not None and not isinstance(config, Mapping):
         accepted = f"a {config_class.__name__}, a mapping of its fields or None"
