@@ -20,28 +20,24 @@ def frames(count, height=4, width=4):
 
 def test_mosaics_show_each_frame_whole_and_once_in_their_layout():
     for count in (1, 2, 3, 5, 16, 17):
-        picture = mosaic(frames(count), scale=2, background=(0, 0, 0))
-        shown = np.bincount(picture[..., 0].ravel(), minlength=count + 1)[1:]
+        picture = mosaic(frames(count), scale=2)
+        shown = np.bincount(picture[..., 0].ravel(), minlength=256)[1 : count + 1]
         assert shown.tolist() == [64] * count
     frame = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
     np.testing.assert_array_equal(upscale(frame, 3), frame.repeat(3, 0).repeat(3, 1))
-    picture = mosaic(frames(4), gap=1, background=(0, 0, 0))
-    assert (picture.shape, picture.dtype) == ((11, 11, 3), np.uint8)
-    assert picture[1::5, 1::5, 0].tolist() == [[1, 2], [3, 4]]
-    # Gaps are on every side.
-    picture = mosaic(frames(2), gap=2, columns=2, background=(9, 8, 7))
-    assert picture.shape == (8, 14, 3)
-    edges = (picture[:2], picture[-2:], picture[:, :2], picture[:, -2:])
-    assert all((edge == (9, 8, 7)).all() for edge in (*edges, picture[:, 6:8]))
+    # Gaps of 8 pixels are on every side.
+    picture = mosaic(frames(4))
+    assert (picture.shape, picture.dtype) == ((32, 32, 3), np.uint8)
+    assert picture[8::12, 8::12, 0].tolist() == [[1, 2], [3, 4]]
+    edges = (picture[:8], picture[-8:], picture[:, :8], picture[:, 12:20])
+    assert all((edge == picture[0, 0]).all() for edge in edges)
     # Nearly square, also with wide frames.
-    height, width = mosaic(frames(16, height=10, width=40), gap=0).shape[:2]
+    height, width = mosaic(frames(16, height=10, width=40)).shape[:2]
     assert 0.5 <= height / width <= 2
     # Smaller frames are centred.
-    mixed = [*frames(1, 2, 2), *frames(1, 4, 4)]
-    picture = mosaic(mixed, gap=0, columns=2, background=(0, 0, 0))
-    assert picture.shape == (4, 8, 3)
-    assert (picture[1:3, 1:3] == 1).all()
-    assert picture[:, :4].sum() == 2 * 2 * 3
+    picture = mosaic([*frames(1, 2, 2), *frames(2)[1:]])
+    top, left = np.argwhere(picture[..., 0] == 1).min(0) % 12
+    assert (top, left) == (9, 9)
 
 
 def test_picture_files(tmp_path, monkeypatch):
@@ -53,10 +49,6 @@ def test_picture_files(tmp_path, monkeypatch):
         with image.open(tmp_path / f"picture{suffix}") as saved:
             assert saved.format == expected
             np.testing.assert_array_equal(np.asarray(saved), picture)
-    for name in ("picture", "picture.out", ".png"):
-        with pytest.raises(InvalidOptionError, match=r"\.jpg, \.png, got"):
-            save_picture(tmp_path / name, picture)
-        assert not (tmp_path / name).exists()
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with pytest.raises(MissingExtraError, match=r'pip install "\.\[cli\]"'):
         save_picture(tmp_path / "picture.png", picture)

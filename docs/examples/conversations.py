@@ -7,13 +7,10 @@ is than the mean of its group.  `language_loop.py` and `grpo.py` use this file.
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Protocol
 
 import gymnasium
@@ -92,19 +89,6 @@ def group_advantages(returns: Any, group_size: int, epsilon: float = 1e-6) -> An
 def message(role: str, content: str) -> dict[str, str]:
     """Return a message as chat templates take it."""
     return {"role": role, "content": content}
-
-
-def check_checkpoint_folder(folder: Path) -> None:
-    """Refuse a folder with files that a checkpoint would delete.
-
-    Raises
-    ------
-    ValueError
-    """
-    is_free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
-    if not is_free and not (folder / "conversations.json").is_file():
-        message = f"expected a new folder or one of a checkpoint: {folder}"
-        raise ValueError(message)
 
 
 class ConversationRounds:
@@ -199,22 +183,13 @@ class ConversationRounds:
                 solutions[env_id] = [f"<answer>{names[i - 1]}</answer>" for i in codes]
         return solutions
 
-    @property
-    def is_over(self) -> bool:
-        """Whether all conversations of the round have ended, or none has begun."""
-        return all(chat.is_over for chat in self.conversations)
-
-    def play(
-        self, policy: Policy, max_answers: float = np.inf, in_lockstep: bool = False
-    ) -> int:
-        """Play until the round is over, or for a number of answers.
+    def play(self, policy: Policy, in_lockstep: bool = False) -> int:
+        """Play until the round is over.
 
         Parameters
         ----------
         policy : Policy
             Its `answer` gets the conversations that wait for one.
-        max_answers : float
-            No more texts are asked for when there have been so many.
         in_lockstep : bool
             False: an environment gets its next answer as soon as it has stepped, so
             that slow ones delay nobody.  The conversations of one call of the policy
@@ -228,7 +203,7 @@ class ConversationRounds:
         waiting = [chat for chat in self.conversations if not chat.is_over]
         num_answers = num_outstanding = 0
         while waiting or num_outstanding:
-            if waiting and num_answers < max_answers:
+            if waiting:
                 texts = policy.answer(waiting)
                 with self.env_time:
                     self.envs.send(texts, env_ids=[chat.env_id for chat in waiting])
@@ -236,8 +211,6 @@ class ConversationRounds:
                     chat.messages.append(message("assistant", text))
                 num_answers += len(texts)
                 num_outstanding += len(texts)
-            if not num_outstanding:
-                break
             with self.env_time:
                 results = self.envs.recv(min_envs=None if in_lockstep else 1)
             num_outstanding -= len(results[1])
@@ -280,40 +253,8 @@ class ConversationRounds:
             }
         return table
 
-    def save(self, folder: Path, **more: Any) -> None:
-        """Save environments, conversations and more plain data, between two `play`.
-
-        A checkpoint in the folder is replaced.  Any other folder must be empty.
-        """
-        check_checkpoint_folder(folder)
-        new = folder.with_name(folder.name + ".new")
-        shutil.rmtree(new, ignore_errors=True)
-        new.mkdir(parents=True)
-        self.envs.get_state().save(new / "envs.npz")
-        chats = [asdict(chat) for chat in self.conversations]
-        plain = {"task": self.task, "round": self.round, "conversations": chats}
-        plain["more"] = more
-        (new / "conversations.json").write_text(json.dumps(plain), "utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        new.rename(folder)
-
     def check_task(self, path: Any, task: Any) -> None:
         """Raise a ValueError if a checkpoint is of other arguments."""
         if task != self.task:
             message = f"{path} is a checkpoint of {task}, expected {self.task}"
             raise ValueError(message)
-
-    def load(self, folder: Path) -> dict[str, Any]:
-        """Go on where `save` was called; return ``more``.
-
-        Raises
-        ------
-        ValueError
-            If it was called with other arguments.
-        """
-        plain = json.loads((folder / "conversations.json").read_text("utf-8"))
-        self.check_task(folder, plain["task"])
-        self.envs.set_state(roll_vec.VectorState.load(folder / "envs.npz"))
-        self.round = plain["round"]
-        self.conversations = [Conversation(**chat) for chat in plain["conversations"]]
-        return plain["more"]

@@ -36,17 +36,11 @@ def progress_bar(total: float, description: str) -> Iterator[ProgressBar]:
         The text in front of the bar.
     """
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress, TextColumn
 
     console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f} %"),
-    )
     with Progress(
-        *columns,
-        TimeRemainingColumn(),
+        *Progress.get_default_columns(),
         TextColumn("{task.fields[values]}"),
         console=console,
         disable=not console.is_terminal,

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from conversations import (
     FAMILIES,
     Conversation,
     ConversationRounds,
-    check_checkpoint_folder,
 )
 from display import progress_bar
 
@@ -75,8 +73,8 @@ def print_table(rounds: ConversationRounds, curve: list[dict[str, Any]]) -> None
     """Print the means of all rounds by family, and one conversation."""
     names = ("return", "success", "format errors", "invalid", "turns")
     print(" " * 12 + "".join(f"{name:>15}" for name in names))
-    for family in curve[0]["families"]:
-        rows = [entry["families"][family] for entry in curve]
+    for family in curve[0]:
+        rows = [entry[family] for entry in curve]
         cells = [f"{np.mean([row[name] for row in rows]):.2f}" for name in names]
         print(f"{family:<12}" + "".join(f"{cell:>15}" for cell in cells))
     chat = rounds.conversations[rounds.group_size // 2]
@@ -87,25 +85,8 @@ def print_table(rounds: ConversationRounds, curve: list[dict[str, Any]]) -> None
     print(f"return {sum(chat.rewards):.2f}, advantage {advantage:+.2f}")
 
 
-def save_picture(curve: list[dict[str, Any]], path: Path) -> None:
-    """Draw returns by family, and advantages by the place in the group."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.5), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    for family in curve[0]["families"]:
-        returns = [entry["families"][family]["return"] for entry in curve]
-        left.plot(range(len(returns)), returns, marker=".", label=family)
-    left.set(xlabel="round", ylabel="mean return")
-    left.legend()
-    means = np.mean([entry["advantages"] for entry in curve], axis=0)
-    right.bar(range(len(means)), means)
-    right.set(xlabel="place in the group: careful to careless", ylabel="mean advantage")
-    figure.savefig(path, dpi=100)
-
-
 def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """Play, print and draw; return the results of each round."""
+    """Play and print; return the results of each round."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -117,22 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
     add("--families", nargs="+", choices=FAMILIES, default=[*FAMILIES])
     add("--workers", type=int, default=2, help="threads that step the environments")
     add("--seed", type=int, default=0)
-    add("--checkpoint", type=Path, help="folder that is written every --save-every")
-    add("--save-every", type=int, default=1000, help="answers, also within a round")
-    add("--resume", type=Path, help="folder of a checkpoint to go on from")
-    add("--picture", type=Path, help="png file, needs matplotlib")
     args = parser.parse_args(arguments)
     if args.rounds < 1:
         parser.error(f"argument --rounds: expected at least 1: {args.rounds}")
-    if args.resume and not (args.resume / "conversations.json").is_file():
-        parser.error(f"argument --resume: expected a checkpoint: {args.resume}")
-    if args.picture and not args.picture.absolute().parent.is_dir():
-        parser.error(f"argument --picture: no such folder: {args.picture.parent}")
-    if args.checkpoint:
-        try:
-            check_checkpoint_folder(args.checkpoint)
-        except ValueError as error:
-            parser.error(f"argument --checkpoint: {error}")
 
     rounds = ConversationRounds(
         args.families,
@@ -145,27 +113,14 @@ def main(arguments: Sequence[str] | None = None) -> list[dict[str, Any]]:
     )
     policy = ScriptedPolicy(args.seed, args.group_size)
     curve: list[dict[str, Any]] = []
-    if args.resume:
-        curve = rounds.load(args.resume)["curve"]
     with progress_bar(args.rounds, "rounds") as progress:
-        progress.advance(len(curve))
         while len(curve) < args.rounds:
-            if rounds.is_over:
-                rounds.start_round()
-            rounds.play(policy, args.save_every if args.checkpoint else np.inf)
-            if rounds.is_over:
-                advantages = rounds.advantages()
-                policy.update(rounds.conversations, advantages)
-                by_place = advantages.reshape(-1, args.group_size).mean(0)
-                curve.append(
-                    {"families": rounds.summary(), "advantages": by_place.tolist()}
-                )
-                progress.advance(1)
-            if args.checkpoint:
-                rounds.save(args.checkpoint, curve=curve)
+            rounds.start_round()
+            rounds.play(policy)
+            policy.update(rounds.conversations, rounds.advantages())
+            curve.append(rounds.summary())
+            progress.advance(1)
     print_table(rounds, curve)
-    if args.picture:
-        save_picture(curve, args.picture)
     rounds.envs.close()
     return curve
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["main", "make_parser"]
 
 # Arguments that set keywords of batches, for errors of `roll_vec.recordings`.
-_ARGUMENTS = {"num_threads": "--threads", "autoreset_mode": "--autoreset"}
+_ARGUMENTS = {"autoreset_mode": "--autoreset"}
 
 _DESCRIPTION = """\
 Thousands of reinforcement-learning and language-agent environments at once,
@@ -69,9 +70,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv : sequence of str, optional
         The arguments without the program's name; by default those of the process.
     """
-    if sys.stdout is None:
-        # The shell closed it.
-        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - for the whole run
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The shell closed it.  The file is open for the whole run.
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         # Characters that a terminal or pipe lacks become question marks.
         if isinstance(stream, io.TextIOWrapper):
@@ -100,14 +102,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         section = f" (see {error.docs})" if error.docs else ""
         if not section:
             error = as_argument(error, _ARGUMENTS)
-        say_error(f"error: {one_line(error)}{section}")
+        say_error(f"error: {_without_own_keywords(one_line(error))}{section}")
         return USER_ERROR
     return code
 
 
+def _without_own_keywords(text: str) -> str:
+    """Return an error without the keywords, in its list, that the command sets."""
+    from roll_vec.cli._options import SET_BY_COMMAND
+
+    head, *names = re.split(r"(those that exist: |keywords: expected one of )", text)
+    own = "|".join(SET_BY_COMMAND)
+    return head + re.sub(rf"\b({own})(, |$)", "", "".join(names))
+
+
 def _run(argv: Sequence[str] | None) -> int:
     """Run the command in the arguments and return its exit code."""
-    from roll_vec.cli._keywords import read_keywords
     from roll_vec.cli.doctor import find_kernels_fault
 
     words = sys.argv[1:] if argv is None else argv
@@ -117,7 +127,6 @@ def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = make_parser().parse_args(argv)
         with _warnings_for_users():
-            read_keywords(arguments)
             code: int = arguments.run(arguments)
     except SystemExit as request:
         # From --help, --version, or a signal that asks the program to end.

@@ -1,4 +1,4 @@
-"""Error messages and exit codes; missing packages; files that commands write.
+"""Error messages and exit codes; files that commands write.
 
 Files are checked early and replaced whole, also at signals.
 """
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from roll_vec.errors import MissingExtraError, RollVecError, one_line
+from roll_vec.errors import RollVecError, one_line
 from roll_vec.storage.files import find_kind, find_target, replace_file
 
 # Exit codes.
@@ -38,29 +38,6 @@ def as_argument(error: RollVecError, arguments: Mapping[str, str]) -> UsageError
     if keyword not in arguments:
         return UsageError(one_line(error))
     return argument_error(arguments[keyword], text)
-
-
-def require(
-    package: str, feature: str, *, module: str | None = None, extra: str = "cli"
-) -> None:
-    """Check that a package of an extra can be imported.
-
-    Parameters
-    ----------
-    package : str
-        Its name for pip.
-    feature : str
-        The feature that needs it, subject of the message.
-    module : str, optional
-        Its name for import, if that is different.
-    extra : str
-
-    Raises
-    ------
-    MissingExtraError
-    """
-    module = module or package
-    MissingExtraError.import_module(module, feature, extra=extra, package=package)
 
 
 def say_error(message: str) -> None:

@@ -25,9 +25,9 @@ from roll_vec.options import close_match
 
 _FIELDS = '{"top_p": 0.9}'
 # Keywords that a command sets itself, and advice on how to set them.
-_SET_BY_COMMAND = {
+SET_BY_COMMAND = {
+    "disable_env_checker": "it has no effect",
     "num_envs": "use --num-envs",
-    "num_threads": "use --threads",
     "autoreset_mode": "use --autoreset",
     "render_mode": "the command chooses it",
     "vectorization_mode": "the command chooses it",
@@ -35,6 +35,8 @@ _SET_BY_COMMAND = {
     "wrappers": "there is no way to name one here",
     "id": "it is the first argument",
 }
+
+_WORDS = {"true": True, "false": False, "none": None, "null": None}
 
 # ------------------------------------------------------------------ types of arguments
 
@@ -103,33 +105,39 @@ def number_ranges(most: int) -> Callable[[str], list[range]]:
     return ranges
 
 
-def literal(text: str) -> Any:
-    """Return the Python literal in `text`, or `text` itself if it is none."""
-    try:
-        return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return text
-
-
 def _autoreset_mode(text: str) -> AutoresetMode:
-    """Return gymnasium's mode for its name."""
-    with suppress(KeyError):
-        return AutoresetMode[text.replace("-", "_").upper()]
-    message = f"expected next_step, same_step or disabled, got {text!r}"
+    """Return Gymnasium's mode of a value."""
+    with suppress(ValueError):
+        return AutoresetMode(text)
+    message = f"expected NextStep, SameStep or Disabled, got {text!r}"
     raise argparse.ArgumentTypeError(message)
 
 
-def _keyword(text: str) -> tuple[str, str]:
-    # `roll_vec.cli._keywords` reads the value: its type depends on the id.
+def _keyword(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     key = key.strip()
     if not equals or not key.isidentifier():
         message = f"expected key=value, for example num_boxes=4, got {text!r}"
         raise argparse.ArgumentTypeError(message)
-    if key in _SET_BY_COMMAND:
-        message = f"{key} cannot be an option: {_SET_BY_COMMAND[key]}"
+    if key in SET_BY_COMMAND:
+        message = f"{key} cannot be an option: {SET_BY_COMMAND[key]}"
         raise argparse.ArgumentTypeError(message)
-    return key, value
+    return key, _value(value)
+
+
+def _value(text: str) -> Any:
+    """Return the value of Python or JSON in a text, which is never evaluated.
+
+    A text that has none stays as it is.
+    """
+    word = text.strip()
+    if word.lower() in _WORDS:
+        return _WORDS[word.lower()]
+    readers = (ast.literal_eval, json.loads)[: 1 + word.startswith(("[", "{"))]
+    for read in readers:
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return read(word)
+    return text
 
 
 # ------------------------------------------------------------------------- the table
@@ -170,20 +178,17 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--num-rows": _option("rows", "N", _POSITIVE),
     "--policy": _option(POLICY_HELP, "NAME", default="random"),
     "--autoreset": _option(
-        "next_step, same_step, or disabled with resets by mask (default: next_step)",
+        "NextStep, SameStep, or Disabled with resets by mask (default: NextStep)",
         "MODE",
         _autoreset_mode,
         default=AutoresetMode.NEXT_STEP,
     ),
-    "--threads": _option(
-        "threads of an environment that has them (default: its own choice)",
-        "N",
-        _POSITIVE,
-    ),
     "--out": _option("the file to write", "FILE", Path),
     "--json": _flag("write it as JSON, for programs"),
     "--quiet": _flag("no progress bar and no output; errors are shown"),
-    # A model behind an endpoint.
+}
+# Those of a policy that is a language model behind an HTTP endpoint.
+CHAT_OPTIONS: dict[str, dict[str, Any]] = {
     "--model": _option("its name at the endpoint", "NAME"),
     "--temperature": _option(
         "of its answers; none: not sent", "T|none", or_none(number_from(0)), default=0.0
@@ -211,12 +216,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "how often a failed request is repeated", "N", _FROM_ZERO, default=5
     ),
 }
-# Those of a policy that is a language model behind an HTTP endpoint.
-CHAT_OPTIONS = (
-    *("--model", "--temperature", "--max-tokens", "--extra-body"),
-    *("--instruction-role", "--concurrency", "--history"),
-    *("--timeout", "--retries"),
-)
 
 
 class Parser(argparse.ArgumentParser):
@@ -239,10 +238,10 @@ class Parser(argparse.ArgumentParser):
         self.set_defaults(run=show_help)
         return self.add_subparsers(title="commands", metavar="COMMAND")
 
-    def add_shared(self, *names: str, to: Any = None) -> None:
-        """Add options of the table, to a group if one is given."""
+    def add_shared(self, *names: str) -> None:
+        """Add options of the table."""
         for name in names:
-            self.option(name, to=to)
+            self.option(name)
 
     def flag(self, name: str, help: str) -> None:
         """Add an option without a value."""
@@ -271,7 +270,8 @@ class Parser(argparse.ArgumentParser):
         """
         changes = {"help": help, "metavar": metavar, "type": type}
         changes = {key: value for key, value in changes.items() if value is not None}
-        keywords = {**OPTIONS.get(name, {}), **changes, **more}
+        table = CHAT_OPTIONS if name in CHAT_OPTIONS else OPTIONS
+        keywords = {**table.get(name, {}), **changes, **more}
         flag = name
         if not name.startswith("-"):
             flag = keywords.pop("dest", name.lower())
@@ -291,13 +291,13 @@ class Parser(argparse.ArgumentParser):
             name, help, **{"metavar": "N", **more}, type=integer_from(low, high)
         )
 
-    def add_chat(self, **defaults: Any) -> None:
+    def add_chat(self) -> None:
         """Add the options of a model behind an endpoint."""
         group = self.add_argument_group(
             "a model behind an endpoint (--policy http://...)"
         )
-        self.add_shared(*CHAT_OPTIONS, to=group)
-        self.set_defaults(**defaults)
+        for name in CHAT_OPTIONS:
+            self.option(name, to=group)
 
     def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
         """Parse; refuse unknown arguments, with advice from this parser's options."""
@@ -327,9 +327,9 @@ class Parser(argparse.ArgumentParser):
             and getattr(namespace, action.dest) != self.get_default(action.dest)
         }
 
-    def print_help(self, file: Any = None) -> None:
-        """Write the help; argparse would hide that it cannot be written."""
-        (file or sys.stdout).write(self.format_help())
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write a text; argparse would hide that it cannot be written."""
+        (file or sys.stderr).write(message)
 
     def _advice(self, unknown: list[str]) -> str:
         """Return a suggestion for the first unknown option, or an empty text."""

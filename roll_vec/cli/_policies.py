@@ -17,10 +17,11 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete, Text
 from gymnasium.vector import VectorEnv
 
-from roll_vec.cli._errors import argument_error, require
+from roll_vec.cli._errors import argument_error
 from roll_vec.cli._options import CHAT_OPTIONS, refuse_arguments
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.evaluation import ChatEndpoint, OraclePolicy, UniformPolicy
+from roll_vec.evaluation.chat import import_openai
 from roll_vec.evaluation.policies import ORACLE_ACTION, has_oracle
 from roll_vec.registration.any_id import import_from_here
 from roll_vec.trajectories import Turn
@@ -37,9 +38,7 @@ Policy: TypeAlias = Callable[[Any], Any]
 _SEED_WORD = 0x706F6C
 
 
-def make_policy(
-    text: str, env: Vector, seed: int, *, accepts_endpoint: bool = False
-) -> Policy:
+def make_policy(text: str, env: Vector, seed: int) -> Policy:
     """Return the policy that a command line names.
 
     Parameters
@@ -50,8 +49,6 @@ def make_policy(
         The environment that it will act in.
     seed : int
         Seed of its random choices.
-    accepts_endpoint : bool, default False
-        Whether the command accepts the address of an endpoint, too; errors say so.
 
     Raises
     ------
@@ -66,12 +63,9 @@ def make_policy(
         except InvalidOptionError as error:
             raise argument_error("--policy", one_line(error)) from error
     module, _, attribute = text.partition(":")
-    forms = "random, oracle or module:attribute"
-    forms += ", or http(s)://..." if accepts_endpoint else ""
-    if is_endpoint(text):
-        forms += "; roll-vec eval and roll-vec export accept endpoints"
-    elif module and attribute:
+    if module and attribute and not is_endpoint(text):
         return _imported(env, module, attribute)
+    forms = "random, oracle or module:attribute (eval and export: or http(s)://...)"
     raise argument_error("--policy", f"expected {forms}, got {text!r}")
 
 
@@ -98,7 +92,7 @@ def make_turn_policy(text: str, env: Vector, seed: int) -> Callable[[Turn], Any]
         except InvalidOptionError as error:
             text = str(error).removeprefix("envs: ")
             raise argument_error("--policy", f"random: {text}") from error
-    policy = make_policy(text, env, seed, accepts_endpoint=True)
+    policy = make_policy(text, env, seed)
     if getattr(policy, "accepts_turn", False):
         return policy
     return lambda turn: policy(turn.observations)
@@ -226,7 +220,7 @@ def make_endpoint(policy: str, arguments: argparse.Namespace) -> ChatEndpoint:
         )
     except InvalidOptionError as error:
         raise argument_error("--policy", one_line(error)) from error
-    require("openai", "a policy behind an HTTP endpoint", extra="chat")
+    import_openai()
     return endpoint
 
 

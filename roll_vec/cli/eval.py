@@ -48,7 +48,7 @@ from roll_vec.evaluation.results import Comparison, Play, ResultHeader
 from roll_vec.evaluation.splits import SPLITS, WEBSHOP, Split, shop_keywords, splits_of
 from roll_vec.evaluation.statistics import Interval
 from roll_vec.recordings.setup import current_versions
-from roll_vec.registration.any_id import find_spec, full_id, is_pooled
+from roll_vec.registration.any_id import find_spec, full_id
 
 _Keywords: TypeAlias = dict[str, Any]
 
@@ -92,7 +92,6 @@ def add_parser(commands: Any) -> None:
     parser.add_shared("--num-episodes")
     most = f"as many as episodes, at most {_MAX_ENVS}"
     parser.option("--num-envs", f"stepped at once, for speed (default: {most})")
-    parser.add_shared("--threads")
     parser.option("-o", "keyword that leaves the task as it is; may be repeated")
     parser.option("--out", "write the results, a line each", "FILE.jsonl")
     parser.flag(
@@ -193,8 +192,7 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     if total > len(split):
         text = f"expected at most {len(split):,}, the episodes of {split.name}"
         raise argument_error("--num-episodes", f"{text}, got {total}")
-    make_play = _play_chat if is_endpoint(policy) else _play_batch
-    envs, play, facts, keywords = make_play(split, keywords, total, arguments)
+    envs, play, facts, keywords = _make_play(split, keywords, total, arguments)
     header = None
     if out is not None:
         versions = current_versions()
@@ -241,62 +239,41 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     return say_all_faults(len(faults), faults[0]) if len(faults) == len(records) else 0
 
 
-def _play_batch(
+def _make_play(
     split: Split, keywords: _Keywords, total: int, arguments: argparse.Namespace
 ) -> tuple[Any, Play, _Keywords, _Keywords]:
-    """Make environments, and a player by a policy that acts in a batch.
+    """Make environments, and a player: by a policy of a batch, or by a chat.
 
     Returns
     -------
     envs, play, facts, keywords
         The last two are for the header of a file.
     """
+    name = arguments.policy
+    if is_endpoint(name):
+        # The endpoint does not get it.
+        refuse_arguments(arguments, ["seed"], "with --policy http(s)://...")
+        endpoint, history = make_endpoint(name, arguments), arguments.history
+        keywords = chat_keywords(split, keywords)
+        envs = _make_envs(split, min(total, arguments.concurrency), keywords)
+        play = partial(play_chat_episodes, split, envs, endpoint, history=history)
+        return envs, play, {**endpoint.to_json(), "history": history}, keywords
     refuse_chat(arguments)
-    if arguments.policy != "random":
-        refuse_arguments(arguments, ["seed"], "without --policy random")
-    num_envs = min(total, arguments.num_envs or _MAX_ENVS)
-    envs = _make_envs(split, num_envs, keywords, arguments)
-    facts: dict[str, Any] = {"name": arguments.policy}
-    if arguments.policy == "random":
+    facts: _Keywords = {"name": name}
+    if name == "random":
         facts["seed"] = arguments.seed
+    else:
+        refuse_arguments(arguments, ["seed"], "without --policy random")
+    envs = _make_envs(split, min(total, arguments.num_envs or _MAX_ENVS), keywords)
     try:
-        policy = make_turn_policy(arguments.policy, envs, arguments.seed)
+        policy = make_turn_policy(name, envs, arguments.seed)
     except BaseException:
         envs.close()
         raise
     return envs, partial(play_episodes, split, envs, policy), facts, keywords
 
 
-def _play_chat(
-    split: Split, keywords: _Keywords, total: int, arguments: argparse.Namespace
-) -> tuple[Any, Play, _Keywords, _Keywords]:
-    """Make environments of texts, and a player by a model behind an endpoint.
-
-    Returns
-    -------
-    envs, play, facts, keywords
-        As `_play_batch`.
-    """
-    # The endpoint does not get it.
-    refuse_arguments(arguments, ["seed"], "with --policy http(s)://...")
-    endpoint = make_endpoint(arguments.policy, arguments)
-    keywords = chat_keywords(split, keywords)
-    num_envs = min(total, arguments.concurrency)
-    envs = _make_envs(split, num_envs, keywords, arguments)
-    history = arguments.history
-    play = partial(play_chat_episodes, split, envs, endpoint, history=history)
-    facts = {**endpoint.to_json(), "history": history}
-    return envs, play, facts, keywords
-
-
-def _make_envs(
-    split: Split, num_envs: int, keywords: dict[str, Any], arguments: argparse.Namespace
-) -> Any:
-    if arguments.threads is not None:
-        if is_pooled(find_spec(split.id)):
-            text = f"{split.id} is a pool of objects: use -o workers=N"
-            raise argument_error("--threads", text)
-        keywords = {**keywords, "num_threads": arguments.threads}
+def _make_envs(split: Split, num_envs: int, keywords: _Keywords) -> Any:
     try:
         return split.make_vec(num_envs, **keywords)
     except InvalidOptionError as error:

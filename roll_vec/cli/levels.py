@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import closing
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from roll_vec.cli._errors import argument_error, check_target, new_file
 from roll_vec.cli._options import add_command, add_commands
 from roll_vec.cli._tables import progress
-from roll_vec.options import resolve_num_threads
-from roll_vec.registration.any_id import full_id, make_vector
+from roll_vec.registration.any_id import full_id
 
 # A set of so many boards takes hundreds of megabytes.
 MAX_LEVELS = 10_000_000
@@ -55,9 +51,8 @@ def add_parser(commands: Any) -> None:
 
 
 def _make(arguments: argparse.Namespace) -> int:
-    from roll_vec.envs.sokoban import Sokoban
     from roll_vec.envs.sokoban.level_files import format_levels
-    from roll_vec.evaluation.difficulty import read_bands, search_levels
+    from roll_vec.evaluation import draw_levels
 
     id, out, options = full_id(arguments.id), arguments.out, dict(arguments.options)
     if id.rpartition(":")[2] != SOKOBAN:
@@ -76,12 +71,8 @@ def _make(arguments: argparse.Namespace) -> int:
     if last >> 32:
         text = f"expected seeds below 2**32, got {last}"
         raise argument_error("--start-level", text)
-    bands = read_bands(Sokoban.MEASURES, options)
-    with closing(make_vector(id, 1, options=options)) as envs:
-        parsed = envs.unwrapped.engine.options  # type: ignore[attr-defined]
-    numbers = np.arange(start, start + count, dtype=np.uint64)
     with progress():
-        levels, _ = search_levels(parsed, numbers, bands, resolve_num_threads(None))
+        levels, _ = draw_levels(SOKOBAN, count, start_level=start, **options)
     with new_file("--out", out) as file:
         file.write(format_levels(levels.grids).encode())
     sys.stdout.write(f"{count:,} levels of {id}, seeds {start} to {last}: {out}\n")

@@ -19,14 +19,13 @@ from typing import Any, NamedTuple, TextIO
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Text
+from gymnasium.spaces import Text
 
 from roll_vec.cli._errors import UsageError, ending_signals
 from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
 from roll_vec.cli._options import add_command
 from roll_vec.cli._policies import hint
 from roll_vec.cli._tables import is_screen, text_width, wants_colour
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import (
     action_names,
     find_spec,
@@ -96,15 +95,14 @@ def _run(arguments: argparse.Namespace) -> int:
     env = _make_env(title, arguments.options)
     try:
         names = _action_names(env)
-        if not names and not isinstance(env.action_space, (Box, Text)):
+        if not names and not isinstance(env.action_space, Text):
             message = (
-                f"{title} cannot be played: its actions are neither text, numbers of a "
-                "Box, nor named by an action_lookup, such as {1: 'Up', 2: 'Down'}"
+                f"{title} cannot be played: its actions are neither text nor named by "
+                "an action_lookup, such as {1: 'Up', 2: 'Down'}"
             )
             raise UsageError(message)
         kind = _KeyPlayer if _has_keys(names) else _LinePlayer
         player = kind(env, title, sys.stdout, arguments.seed)
-        player.compile_kernels()
         player.play()
     finally:
         env.close()
@@ -228,16 +226,6 @@ class _Player:
         sums = self._score.steps + 1, self._score.total + float(reward), float(reward)
         ends = bool(terminated), bool(truncated)
         self._score = _Score(observation, info, *sums, *ends, success, name)
-
-    def compile_kernels(self) -> None:
-        """Step a copy of the environment, so that the kernels are compiled.
-
-        Compilation takes seconds and writes a notice on stderr.
-        """
-        env_id = "" if self._env.spec is None else self._env.spec.id
-        if env_id in ENVIRONMENTS and not ENVIRONMENTS[env_id].pooled:
-            twin = copy.deepcopy(self._env)
-            twin.step(twin.action_space.sample())
 
     def _view(self) -> str:
         """Return the environment as text: rendered, or else its observation."""
@@ -424,24 +412,14 @@ class _LinePlayer(_Player):
             names = {str(action): action for action in self._names.values()}
             names |= {name.casefold(): action for name, action in self._names.items()}
             return names.get(line.strip().casefold())
-        if not isinstance(space, Box):
-            return line if space.contains(line) else None
-        with suppress(ValueError):
-            words = line.replace(",", " ").split()
-            action = np.array(words, space.dtype).reshape(space.shape)
-            return action if space.contains(action) else None
-        return None
+        return line if space.contains(line) else None
 
     def _form(self) -> str:
         """Return the form of actions, in words."""
-        space = self._env.action_space
         if self._names:
             summary = getattr(self._env.unwrapped, "action_summary", None)
             names = textwrap.shorten(", ".join(self._names), 100, placeholder=" ...")
             return f"{summary or f'one of {names}'}, or its number"
-        if isinstance(space, Box):
-            count = "a number" if space.low.size == 1 else f"{space.low.size} numbers"
-            return f"{count} from {space.low.min():g} to {space.high.max():g}"
         return "a text"
 
     def _say(self, text: str, colour: str = "") -> None:

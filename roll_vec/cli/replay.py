@@ -44,18 +44,17 @@ def add_parser(commands: Any) -> None:
     parser.option("FILE.npz", "a saved run", dest="file", type=Path)
     parser.option(
         "-o",
-        "another path of a data file, or for a pool other workers=N, "
-        "executor=NAME, context=NAME, step_timeout=SECONDS or reset_timeout=SECONDS; "
-        "may be repeated",
+        "another path of a data file, another num_threads=N, or for a pool other "
+        "workers=N, executor=NAME, context=NAME, step_timeout=SECONDS or "
+        "reset_timeout=SECONDS; may be repeated",
     )
-    parser.add_shared("--threads")
     parser.option("--quiet", "no progress bar, no output: the exit code says all")
 
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     run = open_run(arguments.file, "FILE.npz")
-    env = make_batch(run, arguments.options, arguments.threads)
+    env = make_batch(run, arguments.options)
     with closing(env), progress(arguments.quiet) as show:
         result = replay(env, run, steps_listener(show, run.num_steps))
     if not arguments.quiet:
@@ -77,10 +76,7 @@ def open_run(path: Path, argument: str) -> Run:
 
 
 def make_batch(
-    run: Run,
-    options: dict[str, Any],
-    threads: int | None = None,
-    render_mode: str | None = None,
+    run: Run, options: dict[str, Any], render_mode: str | None = None
 ) -> Any:
     """Return the batch of a run; see `RunSetup.make_batch`.
 
@@ -90,7 +86,7 @@ def make_batch(
         If it cannot be made here.
     """
     try:
-        return run.setup.make_batch(options, threads, render_mode)
+        return run.setup.make_batch(options, render_mode)
     except (UsageError, InvalidOptionError) as error:
         message = f"{run.path} cannot be played here: {one_line(error)}"
         raise UsageError(message) from error

@@ -14,19 +14,19 @@ from roll_vec.cli._errors import (
     argument_error,
     check_target,
     file_errors,
-    require,
     say_all_faults,
     say_error,
 )
-from roll_vec.cli._options import add_command, refuse_arguments
+from roll_vec.cli._options import add_command
 from roll_vec.cli._policies import Policy, make_policy
 from roll_vec.cli._tables import print_table, progress, steps_listener
 from roll_vec.errors import InvalidActionError, one_line
 from roll_vec.recordings import RunRecorder, roll_out, save_run
 from roll_vec.recordings.rollouts import RolloutSummary
 from roll_vec.registration.any_id import full_id, make_vector
-from roll_vec.render.boards import MAX_BOARDS, NoPictureError, draw_boards
+from roll_vec.render.boards import NoPictureError, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
+from roll_vec.render.png import import_pillow
 from roll_vec.vector.known_infos import UNKNOWN
 
 _RUN_SUFFIX = ".npz"
@@ -40,12 +40,12 @@ _DESCRIPTION = """\
 Step many environments of one id at once and report what happened: environment
 steps, steps a second, episodes, returns, success rate, lengths. Steps a second
 are those after the first reset and step, which may compile; the resets that
-next_step mode spends a step on do not count. Any registered id will do.
+NextStep mode spends a step on do not count. Any registered id will do.
 """
 
 _EPILOG = """\
 --out may stand twice: FILE.npz is the run, which roll-vec replay plays again
-(docs/watching.md); a picture has the boards at the end.
+(docs/watching.md); a picture has the first boards at the end.
 
 examples:
   roll-vec rollout roll_vec/Sokoban-v0 -o dim_room="(10, 10)" --out run.npz
@@ -63,7 +63,7 @@ def add_parser(commands: Any) -> None:
     parser.option("--num-envs", default=4096)
     parser.option("--steps", default=1000)
     parser.option("--seed", "environment i has seed N + i")
-    parser.add_shared("--policy", "--autoreset", "--threads")
+    parser.add_shared("--policy", "--autoreset")
     suffixes = ", ".join((_RUN_SUFFIX, *PICTURE_SUFFIXES))
     parser.option(
         "--out",
@@ -71,26 +71,22 @@ def add_parser(commands: Any) -> None:
         action="append",
         default=[],
     )
-    parser.number("--boards", "boards in the picture", 1, MAX_BOARDS, default=16)
     parser.add_shared("--quiet")
 
 
 def _run(arguments: argparse.Namespace) -> int:
     """Run the command; check everything that can be wrong before the first step."""
     run, image = _targets(arguments)
-    if image is None:
-        refuse_arguments(arguments, ["boards"], "without --out PICTURE")
     arguments.id = full_id(arguments.id)
     for path in (run, image):
         check_target("--out", path)
     if image is not None:
-        require("pillow", "a picture", module="PIL.Image")
+        import_pillow("a picture")
     env = make_vector(
         arguments.id,
         arguments.num_envs,
         options=arguments.options,
         autoreset=arguments.autoreset,
-        threads=arguments.threads,
         render_mode=None if image is None else "rgb_array",
     )
     notes = []
@@ -164,7 +160,7 @@ def _picture(env: Any, path: Path, arguments: argparse.Namespace) -> str:
     """Save the picture; return a line with its place, or why there is none."""
     try:
         has_scale = "render_scale" in arguments.options
-        picture, caption = draw_boards(env, arguments.boards, has_scale=has_scale)
+        picture, caption = draw_boards(env, has_scale=has_scale)
     except NoPictureError as error:
         return f"no picture: {error}"
     with file_errors("--out", path):
@@ -205,7 +201,7 @@ def _rows(
         ("first reset and step", f"{summary.startup_seconds:.2f} s"),
         ("seed", str(arguments.seed)),
         ("policy", arguments.policy),
-        ("autoreset", arguments.autoreset.name.lower()),
+        ("autoreset", arguments.autoreset.value),
     ]
 
 

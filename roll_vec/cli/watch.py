@@ -19,7 +19,6 @@ from roll_vec.cli._errors import (
     argument_error,
     check_target,
     new_file,
-    require,
     say_error,
 )
 from roll_vec.cli._options import (
@@ -34,19 +33,17 @@ from roll_vec.cli._tables import progress, steps_listener
 from roll_vec.cli.replay import make_batch, open_run
 from roll_vec.cli.rollout import run_policy
 from roll_vec.errors import InvalidOptionError, one_line
-from roll_vec.recordings import BatchEvent, replay
+from roll_vec.recordings import replay
 from roll_vec.registration.any_id import full_id, make_vector
+from roll_vec.render.png import import_pillow
 from roll_vec.watch import FrameRecorder, Recording, write_gif, write_page
-from roll_vec.watch.frames import Frame
 from roll_vec.watch.gif import DEFAULT_FPS, MAX_FPS, MIN_FPS
 
 # Environments to show, unless the user says otherwise, and at most.
 _NUM_ENVS, _MAX_ENVS = 16, 4096
 _STEPS = 100
-# Bytes of a recording in memory, and of a frame without its board, text and picture.
-_MAX_BYTES = 4_000_000_000
-_FRAME_BYTES = 1_000
-
+# Frames have about a kilobyte each, and those with pictures more.
+_MAX_FRAMES = 1_000_000
 
 _SUFFIXES = ".html", ".gif"
 
@@ -159,40 +156,19 @@ def _check_form(arguments: argparse.Namespace) -> bool:
     if fps is not None and fps > MAX_FPS:
         text = f"expected a number from {MIN_FPS:g} to {MAX_FPS:g}, got {fps:g}"
         raise argument_error("--fps", text)
-    require("pillow", "a GIF", module="PIL")
+    import_pillow("a GIF")
     return True
 
 
-class _BoundedRecorder(FrameRecorder):
-    """A recorder that refuses more steps than fit into the memory.
-
-    The frames of the first reset say how much the others take.
-    """
-
-    def __init__(self, env: Any, env_ids: Sequence[int], steps: int) -> None:
-        super().__init__(env, env_ids)
-        self._steps = steps
-
-    def add(self, event: BatchEvent) -> None:
-        """Add an event; check the size of a reset."""
-        super().add(event)
-        if not event.is_reset:
-            return
-        size = self._steps * sum(map(_size_of, self.last))
-        if size > _MAX_BYTES:
-            text = (
-                f"{len(self.last):,} environments of {self._steps:,} steps take about "
-                f"{size / 1e9:,.0f} GB of memory, expected at most "
-                f"{_MAX_BYTES / 1e9:g}: fewer steps, or fewer environments "
-                "(--num-envs, --envs)"
-            )
-            raise argument_error("--steps", text)
-
-
-def _size_of(frame: Frame) -> int:
-    """Return the bytes that a frame takes in the memory."""
-    arrays = [each for each in (frame.board, frame.picture) if each is not None]
-    return _FRAME_BYTES + len(frame.text or "") + sum(each.nbytes for each in arrays)
+def _make_recorder(env: Any, env_ids: Sequence[int], steps: int) -> FrameRecorder:
+    """Return a recorder; refuse more frames than fit into the memory."""
+    if len(env_ids) * steps > _MAX_FRAMES:
+        text = (
+            f"{len(env_ids):,} environments of {steps:,} steps are more than "
+            f"{_MAX_FRAMES:,} frames: fewer steps, or fewer environments (--num-envs)"
+        )
+        raise argument_error("--steps", text)
+    return FrameRecorder(env, env_ids)
 
 
 # ------------------------------------------------------------------ of a policy
@@ -210,7 +186,7 @@ def _record_policy(arguments: argparse.Namespace) -> tuple[Recording, int]:
     make = partial(make_vector, env_id, num_envs, **options)
     with closing(_with_render_mode(make)) as env:
         policy = make_policy(arguments.policy, env, arguments.seed)
-        recorder = _BoundedRecorder(env, range(num_envs), arguments.steps)
+        recorder = _make_recorder(env, range(num_envs), arguments.steps)
         summary = run_policy(env, policy, arguments, recorder)
         if summary.is_interrupted:
             raise KeyboardInterrupt
@@ -255,7 +231,7 @@ def _record_run(arguments: argparse.Namespace) -> tuple[Recording, int]:
     make = partial(make_batch, run, arguments.options)
     with closing(_with_render_mode(make)) as env:
         steps = min(run.num_steps, arguments.steps or run.num_steps)
-        recorder = _BoundedRecorder(env, env_ids, steps)
+        recorder = _make_recorder(env, env_ids, steps)
         with progress(arguments.quiet) as show:
             listener = steps_listener(show, steps)
             result = replay(env, run, listener, recorder=recorder, max_steps=steps)

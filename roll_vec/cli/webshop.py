@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from roll_vec.cli._errors import argument_error
+from roll_vec.cli._errors import argument_error, check_target
 from roll_vec.cli._options import add_command, add_commands
 from roll_vec.cli._tables import progress
 
@@ -53,7 +53,7 @@ def add_parser(commands: Any) -> None:
     ):
         parser.option(name, content, "FILE")
     parser.option("--out", "where the shop is stored", required=True)
-    parser.flag("--force", "replace the shop that is stored there")
+    parser.flag("--overwrite", "replace the shop that is stored there")
     text = "read the first N products alone (default: all)"
     parser.number("--num-products", text, 1)
     parser.flag(
@@ -69,8 +69,9 @@ def _run(arguments: argparse.Namespace) -> int:
     products, target = arguments.products, arguments.out
     if products is not None and is_stored(products):
         raise argument_error("PRODUCTS", f"{products} is a stored shop already")
-    if target.exists() and not arguments.force:
-        text = f"{target} is there already; --force replaces a stored shop"
+    check_target("--out", target)
+    if target.exists() and not arguments.overwrite:
+        text = f"{target} is there already; --overwrite replaces a stored shop"
         raise argument_error("--out", text)
     with progress():
         catalogue = Catalogue.load(**{x: getattr(arguments, x) for x in _KEYWORDS})

@@ -164,13 +164,22 @@ def _copy_fields(value: Any) -> dict[str, Any] | None:
     return fields
 
 
+def import_openai() -> Any:
+    """Return the module ``openai``.
+
+    Raises
+    ------
+    MissingExtraError
+    """
+    feature = "a policy behind an HTTP endpoint"
+    return MissingExtraError.import_module("openai", feature, extra="chat")
+
+
 class _ChatClient:
     """A connection to an endpoint."""
 
     def __init__(self, endpoint: ChatEndpoint, history: int | None) -> None:
-        openai = MissingExtraError.import_module(
-            "openai", "a policy behind an HTTP endpoint", extra="chat"
-        )
+        openai = import_openai()
         # The line end of a file that a key was read from is none of it.
         self._key = os.environ.get(API_KEY, "").strip()
         if not (self._key.isascii() and self._key.isprintable()):

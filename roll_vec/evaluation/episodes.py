@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,20 +90,13 @@ class EpisodeResults:
         return mean_interval(self.returns)
 
 
-def play_split(
-    split: Split,
-    envs: Any,
-    policy: Policy,
-    on_progress: Callable[[int], None] | None = None,
-) -> EpisodeResults:
+def play_split(split: Split, envs: Any, policy: Policy) -> EpisodeResults:
     """Play each episode of a split once, to its end.
 
     Parameters
     ----------
     split, envs, policy
         As for `play_episodes`.
-    on_progress : callable, optional
-        Called with the number of episodes that have ended, after each of them.
 
     Returns
     -------
@@ -114,12 +107,7 @@ def play_split(
     InvalidOptionError
         If the environments are not of this split, or not in ``Disabled`` mode.
     """
-    records = []
-    for record in play_episodes(split, envs, policy):
-        records.append(record)
-        if on_progress is not None:
-            on_progress(len(records))
-    return EpisodeResults.of(records)
+    return EpisodeResults.of(play_episodes(split, envs, policy))
 
 
 def play_episodes(

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import (
     SetupError,
     find_spec,
@@ -31,9 +28,7 @@ from roll_vec.version import __version__
 _DATA_FILES = ("levels",)
 # Keywords that change how a pool works, and no result.
 _HOW_POOLS_WORK = {"workers", "executor", "context", "step_timeout", "reset_timeout"}
-_LIMIT = "max_episode_steps"
 _NOT_INSTALLED = "not installed"
-_NO_KEYWORD = "no keyword of this run may"
 
 
 class DataFile(NamedTuple):
@@ -59,8 +54,6 @@ class RunSetup:
         The keywords that the user passed, without paths of data files.
     data_files : dict of str to DataFile
         By keyword: paths and digests.
-    defaults : dict of str
-        All other keywords of the environment that are plain data.
     """
 
     id: str
@@ -68,7 +61,6 @@ class RunSetup:
     autoreset: AutoresetMode
     options: dict[str, Any]
     data_files: dict[str, DataFile]
-    defaults: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
         """Return what `from_json` reads."""
@@ -80,7 +72,6 @@ class RunSetup:
             "data_files": {
                 name: file._asdict() for name, file in self.data_files.items()
             },
-            "defaults": encode(self.defaults).decode(),
         }
 
     @classmethod
@@ -92,10 +83,8 @@ class RunSetup:
         ValueError, TypeError, KeyError
             If the content is no setup.
         """
-        options, defaults = (
-            dict(decode(content[name].encode())) for name in ("options", "defaults")
-        )
-        if not all(type(name) is str for name in (*options, *defaults)):
+        options = dict(decode(content["options"].encode()))
+        if not all(type(name) is str for name in options):
             message = "keywords are no text"
             raise ValueError(message)
         return cls(
@@ -107,13 +96,11 @@ class RunSetup:
                 str(name): DataFile(*(str(file[each]) for each in DataFile._fields))
                 for name, file in content["data_files"].items()
             },
-            defaults=defaults,
         )
 
     def make_batch(
         self,
         overrides: Mapping[str, Any] | None = None,
-        threads: int | None = None,
         render_mode: str | None = None,
     ) -> VectorEnv[Any, Any, Any]:
         """Return the batch.
@@ -121,8 +108,8 @@ class RunSetup:
         Parameters
         ----------
         overrides : mapping, optional
-            Other workers or time limits of a pool, and new paths of data files.
-        threads : int or None
+            Another ``num_threads``, other workers or time limits of a pool, and new
+            paths of data files.
         render_mode : str or None
             As for `make_vector`.
 
@@ -135,13 +122,11 @@ class RunSetup:
             If a data file is missing or has another content.
         """
         overrides = overrides or {}
-        names = {*self.data_files}
-        if is_pooled(find_spec(self.id)):
-            names |= _HOW_POOLS_WORK
+        is_pool = is_pooled(find_spec(self.id))
+        names = {*self.data_files, *(_HOW_POOLS_WORK if is_pool else ("num_threads",))}
         if unknown := [name for name in overrides if name not in names]:
             others = ", ".join(sorted(names))
-            others = f"those that may: {others}" if names else _NO_KEYWORD
-            text = f"{unknown[0]} may not change in a replay; {others}"
+            text = f"{unknown[0]} may not change in a replay; those that may: {others}"
             raise SetupError(text)
         paths = {
             name: _check_file(name, file, overrides.get(name, file.path))
@@ -151,24 +136,14 @@ class RunSetup:
         if overrides.get("workers") == 0:
             # The others say how workers work.
             recorded = {k: v for k, v in recorded.items() if k not in _HOW_POOLS_WORK}
-        options = {**self._new_defaults(), **recorded, **overrides, **paths}
+        options = {**recorded, **overrides, **paths}
         return make_vector(
             self.id,
             self.num_envs,
             options=options,
             autoreset=self.autoreset,
-            threads=threads,
             render_mode=render_mode,
         )
-
-    def _new_defaults(self) -> dict[str, Any]:
-        """Return the recorded defaults that have another value in this version."""
-        present = _defaults(find_spec(self.id))
-        return {
-            name: recorded
-            for name, recorded in self.defaults.items()
-            if name in present and encode(present[name]) != encode(recorded)
-        }
 
 
 def plan_run(
@@ -202,40 +177,17 @@ def plan_run(
         if isinstance(value, (str, os.PathLike)) and Path(value).exists():
             path = str(Path(value).absolute())
             files[name] = DataFile(path, fingerprint(name, path))
-    others = {name: value for name, value in options.items() if name not in files}
+    others = {
+        name: value
+        for name, value in options.items()
+        if name not in files and name != "num_threads"
+    }
     try:
         encode(others)
     except TypeError as error:
         message = f"keywords of a run have to be plain data: {error}"
         raise SetupError(message) from error
-    defaults = _defaults(spec)
-    return RunSetup(
-        id=env_id,
-        num_envs=num_envs,
-        autoreset=autoreset,
-        options=others,
-        data_files=files,
-        defaults={
-            name: defaults[name] for name in sorted(defaults.keys() - options.keys())
-        },
-    )
-
-
-def _defaults(spec: EnvSpec) -> dict[str, Any]:
-    """Return the defaults of an id's keywords that are plain data."""
-    defaults = (
-        {} if spec.max_episode_steps is None else {_LIMIT: spec.max_episode_steps}
-    )
-    if spec.id in ENVIRONMENTS:
-        defaults |= ENVIRONMENTS[spec.id].defaults()
-    plain = {}
-    defaults.pop("render_mode", None)
-    for name, value in defaults.items():
-        # Such as the marker of a keyword without a default.
-        with suppress(TypeError):
-            encode(value)
-            plain[name] = value
-    return plain
+    return RunSetup(env_id, num_envs, autoreset, others, files)
 
 
 def _check_file(name: str, file: DataFile, location: Any) -> str:

@@ -134,7 +134,6 @@ def make_vector(
     *,
     options: Mapping[str, Any],
     autoreset: AutoresetMode = AutoresetMode.NEXT_STEP,
-    threads: int | None = None,
     render_mode: str | None = None,
 ) -> VectorEnv[Any, Any, Any]:
     """Return a batch of this package; of other ids gymnasium's SyncVectorEnv.
@@ -150,15 +149,12 @@ def make_vector(
     options : mapping
         Keywords of the environment.
     autoreset : AutoresetMode
-    threads : int, optional
-        Passed as ``num_threads``.
     render_mode : str, optional
 
     Raises
     ------
     SetupError
-        The environment refuses a keyword, the id is unknown, or the batch has no
-        threads.
+        The environment refuses a keyword, or the id is unknown.
     """
     spec = find_spec(env_id)
     is_ours, keywords = spec.id in ENVIRONMENTS, dict(options)
@@ -167,17 +163,6 @@ def make_vector(
     elif spec.entry_point is not None:
         keywords["vectorization_mode"] = "sync"
         keywords["vector_kwargs"] = {"autoreset_mode": autoreset}
-    if threads is not None:
-        if is_pooled(spec):
-            message = (
-                f"num_threads: {env_id} is a pool of objects, whose threads are its "
-                f"workers: use -o workers={threads}"
-            )
-            raise SetupError(message)
-        if not is_ours:
-            message = f"num_threads: {env_id} is stepped in one thread only"
-            raise SetupError(message)
-        keywords["num_threads"] = threads
 
     def make(**more: Any) -> VectorEnv[Any, Any, Any]:
         return gymnasium.make_vec(spec, num_envs=num_envs, **keywords, **more)

@@ -13,8 +13,8 @@ from roll_vec.render.mosaic import mosaic
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
-# Most boards of a picture.
-MAX_BOARDS = 1024
+# Boards of a picture.
+_NUM_BOARDS = 16
 # Most environments to render: those of other packages render all or none.
 _MAX_RENDERED = 64
 # Tile art is a few dozen pixels wide and is scale; larger frames are not.
@@ -26,15 +26,12 @@ class NoPictureError(Exception):
     """Raised when no picture can be made; the message says why."""
 
 
-def draw_boards(
-    env: Vector, count: int, *, has_scale: bool
-) -> tuple[NDArray[np.uint8], str]:
-    """Return a picture of the first `count` environments, and its caption.
+def draw_boards(env: Vector, *, has_scale: bool) -> tuple[NDArray[np.uint8], str]:
+    """Return a picture of the first 16 environments, and its caption.
 
     Parameters
     ----------
     env : VectorEnv
-    count : int
     has_scale : bool
         Whether the user has set the size of the boards.
 
@@ -44,7 +41,7 @@ def draw_boards(
         The environment cannot render frames, lacks a package for it, or would render
         thousands of them.
     """
-    count = min(count, env.num_envs)
+    count = min(_NUM_BOARDS, env.num_envs)
     scale = 1 if has_scale else _SCALE
     caption = "boards at the end"
     if count < env.num_envs:
@@ -75,12 +72,9 @@ def draw_boards(
 def _arrange(boards: Any, scale: int) -> NDArray[np.uint8]:
     """Return the frames side by side, scaled if they are small."""
     boards = list(boards)
-    for board in boards:
-        if not isinstance(board, np.ndarray) or board.ndim != 3 or board.shape[2] != 3:
-            message = "the environment renders something else than (H, W, 3) frames"
-            raise NoPictureError(message)
-    if not boards:
-        message = "the environment renders nothing"
+    shapes = [np.shape(board) for board in boards]
+    if not boards or any(len(shape) != 3 or shape[2] != 3 for shape in shapes):
+        message = "the environment renders something else than (H, W, 3) frames"
         raise NoPictureError(message)
     small = max(boards[0].shape[:2]) <= _SMALL_FRAME
     return mosaic(boards, scale=scale if small else 1)

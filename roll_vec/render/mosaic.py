@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidOptionError
 from roll_vec.render.png import import_pillow
 from roll_vec.storage.files import replace_file
 
@@ -25,19 +24,12 @@ _FORMATS = {
 PICTURE_SUFFIXES = tuple(_FORMATS)
 
 _BACKGROUND = (24, 26, 34)
+# Pixels between frames, and around the whole.
+_GAP = 8
 
 
 def upscale(frame: NDArray[np.uint8], factor: int) -> NDArray[np.uint8]:
-    """Return (H, W, 3) pixels enlarged to (factor · H, factor · W, 3).
-
-    Raises
-    ------
-    InvalidOptionError
-        The factor is below 1.
-    """
-    if factor < 1:
-        message = f"the scale of a picture is an integer from 1 up, not {factor!r}"
-        raise InvalidOptionError(message)
+    """Return (H, W, 3) pixels enlarged to (factor · H, factor · W, 3)."""
     return frame.repeat(factor, axis=0).repeat(factor, axis=1)
 
 
@@ -46,58 +38,29 @@ def nearly_square(count: int, height: int, width: int) -> int:
     return min(max(round(math.sqrt(count * height / width)), 1), count)
 
 
-def mosaic(
-    frames: Sequence[NDArray[np.uint8]],
-    *,
-    columns: int | None = None,
-    gap: int = 8,
-    scale: int = 1,
-    background: tuple[int, int, int] = _BACKGROUND,
-) -> NDArray[np.uint8]:
+def mosaic(frames: Sequence[NDArray[np.uint8]], scale: int = 1) -> NDArray[np.uint8]:
     """Return frames side by side in rows, with gaps around each.
 
     Parameters
     ----------
     frames : sequence of (H, W, 3) uint8
         At least one.  If sizes differ, each is centred in a cell of the largest.
-    columns : int, optional
-        Frames in a row; by default as many as make the picture nearly square.
-    gap : int, default 8
-        Pixels between frames and around the whole, after scaling.
     scale : int, default 1
         Every pixel of a frame becomes a square of this side.
-    background : tuple of int
-        Colour of the gaps.
 
     Returns
     -------
     (H', W', 3) uint8
-
-    Raises
-    ------
-    InvalidOptionError
-        There are no frames, a frame is not a (H, W, 3) array, or a number is out of
-        range.
+        Nearly a square.
     """
-    if not frames:
-        message = "a mosaic needs at least one frame"
-        raise InvalidOptionError(message)
-    for index, frame in enumerate(frames):
-        if frame.ndim != 3 or frame.shape[2] != 3:
-            message = f"frame {index} has shape {frame.shape}, expected (H, W, 3)"
-            raise InvalidOptionError(message)
-    if gap < 0 or (columns is not None and columns < 1):
-        message = f"gap={gap!r}, columns={columns!r}: expected gap >= 0, columns >= 1"
-        raise InvalidOptionError(message)
     frames = [upscale(frame, scale) for frame in frames]
+    gap = _GAP
     height = max(frame.shape[0] for frame in frames) + gap
     width = max(frame.shape[1] for frame in frames) + gap
-    if columns is None:
-        columns = nearly_square(len(frames), height, width)
-    columns = min(columns, len(frames))
+    columns = nearly_square(len(frames), height, width)
     rows = math.ceil(len(frames) / columns)
     picture = np.empty((rows * height + gap, columns * width + gap, 3), dtype=np.uint8)
-    picture[:] = background
+    picture[:] = _BACKGROUND
     for index, frame in enumerate(frames):
         row, column = divmod(index, columns)
         top = gap + row * height + (height - gap - frame.shape[0]) // 2
@@ -106,31 +69,13 @@ def mosaic(
     return picture
 
 
-def picture_format(path: str | PathLike[str]) -> str:
-    """Return Pillow's name of the format that a file's suffix stands for.
-
-    Raises
-    ------
-    InvalidOptionError
-        The suffix stands for no format.
-    """
-    suffix = Path(path).suffix
-    if suffix.lower() not in _FORMATS:
-        message = (
-            f"a picture's file name ends in one of {', '.join(PICTURE_SUFFIXES)}, "
-            f"got {str(path)!r}"
-        )
-        raise InvalidOptionError(message)
-    return _FORMATS[suffix.lower()]
-
-
 def save_picture(path: str | PathLike[str], picture: NDArray[np.uint8]) -> None:
     """Write (H, W, 3) uint8 pixels to a file, in the format of its suffix.
 
+    The suffix is one of `PICTURE_SUFFIXES`.
+
     Raises
     ------
-    InvalidOptionError
-        The suffix stands for no format.
     MissingExtraError
         Pillow is not installed.
     InvalidFileError
@@ -138,7 +83,6 @@ def save_picture(path: str | PathLike[str], picture: NDArray[np.uint8]) -> None:
     OSError
         The file cannot be written.
     """
-    file_format = picture_format(path)
     image = import_pillow("saving a picture").fromarray(np.ascontiguousarray(picture))
     with replace_file(path) as file:
-        image.save(file, format=file_format)
+        image.save(file, format=_FORMATS[Path(path).suffix.lower()])

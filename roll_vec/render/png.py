@@ -1,4 +1,4 @@
-"""Pictures as PNG files, and as the URLs of chats; Pillow writes and reads them."""
+"""Pictures as PNG files, and as the URLs of chats; Pillow writes them."""
 
 from __future__ import annotations
 
@@ -34,25 +34,6 @@ def to_png(pixels: Pixels) -> bytes:
     file = io.BytesIO()
     to_image(pixels).save(file, format="PNG")
     return file.getvalue()
-
-
-def from_png(content: bytes) -> Pixels:
-    """Return the (H, W, 3) pixels of a PNG file.
-
-    Raises
-    ------
-    MissingExtraError
-    ValueError
-        If it is none.
-    """
-    Image = import_pillow()
-    try:
-        with Image.open(io.BytesIO(content), formats=["PNG"]) as image:
-            return np.asarray(image.convert("RGB"))
-    except Exception as error:
-        # Pillow has many errors for damage.
-        message = f"no PNG file: {error}"
-        raise ValueError(message) from error
 
 
 def to_data_url(pixels: Pixels) -> str:

@@ -160,8 +160,6 @@ def play_seeds(
     envs: Any,
     seeds: Sequence[int],
     policy: Policy,
-    *,
-    on_progress: Callable[[int], None] | None = None,
 ) -> Iterator[Trajectory]:
     """Play each seed once and yield the episodes, in the order of the seeds.
 
@@ -177,9 +175,6 @@ def play_seeds(
     policy : callable
         From a `Turn` to actions.  A function of observations alone is
         ``lambda turn: function(turn.observations)``.
-    on_progress : callable, optional
-        Called with the number of episodes that have ended, after each step that ends
-        some.
 
     Yields
     ------
@@ -194,19 +189,15 @@ def play_seeds(
     plan = SeedPlan(envs, seeds, policy, _EPISODES_AHEAD * envs.num_envs)
 
     def play() -> Iterator[tuple[int, Trajectory]]:
-        fold, num_ended = TrajectoryFold(envs), 0
+        fold = TrajectoryFold(envs)
         for event in play_steps(envs, plan):
-            ended = fold.add(event)
-            for env_id, trajectory in ended:
+            for env_id, trajectory in fold.add(event):
                 episode = int(plan.episodes[env_id])
                 trajectory = replace(trajectory, seed=seeds[episode])
                 if plan.is_skipped(env_id):
                     fault = trajectory.fault or SKIPPED
                     trajectory = replace(trajectory, fault=fault, success=False)
                 yield episode, trajectory
-            num_ended += len(ended)
-            if on_progress is not None and ended:
-                on_progress(num_ended)
 
     return in_order(play())
 

@@ -6,6 +6,7 @@ import pytest
 import roll_vec
 from tests.contract.rules import Corridor
 
+MODES = ["NextStep", "SameStep", "Disabled"]
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 ONE_LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 ECHO = "user_envs:mine/Echo-v0"
@@ -83,12 +84,12 @@ TEXTS = ("-o", "action_mode=text", "-o", "obs_mode=text")
 @pytest.mark.parametrize(
     ("env_id", "options", "mode", "least"),
     [
-        (SOKOBAN, ("-o", "action_start=0", "-o", "num_boxes=2"), "same_step", 8),
-        (SOKOBAN, (*TEXTS, *TAGS, "-o", "num_levels=3"), "next_step", 8),
-        (LAKE, DRY, "disabled", 24),
-        (ONE_LAKE, (*DRY, *TEXTS, *TAGS), "next_step", 24),
-        (COUNTDOWN, (*TAGS, "-o", "workers=2"), "same_step", 100),
-        ("roll_vec/WebShop-v0", ("-o", "num_products=20"), "disabled", 24),
+        (SOKOBAN, ("-o", "action_start=0", "-o", "num_boxes=2"), "SameStep", 8),
+        (SOKOBAN, (*TEXTS, *TAGS, "-o", "num_levels=3"), "NextStep", 8),
+        (LAKE, DRY, "Disabled", 24),
+        (ONE_LAKE, (*DRY, *TEXTS, *TAGS), "NextStep", 24),
+        (COUNTDOWN, (*TAGS, "-o", "workers=2"), "SameStep", 100),
+        ("roll_vec/WebShop-v0", ("-o", "num_products=20"), "Disabled", 24),
     ],
 )
 def test_the_oracle_succeeds_in_every_episode(works, env_id, options, mode, least):

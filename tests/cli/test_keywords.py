@@ -1,9 +1,6 @@
-"""`-o KEY=VALUE`: the text becomes a value of the type that the keyword has."""
+"""`-o KEY=VALUE`: the text becomes a value of Python or JSON, or stays a text."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Literal
 
 import gymnasium
 import pytest
@@ -23,57 +20,26 @@ class Game(gymnasium.Env):
         count=3,
         name="abc",
         size=(3, 3),
-        level: int | None = None,
-        rate: float = 1.0,
-        is_strict: bool = False,
-        mode: str | None = "a",
-        scale: int | tuple[int, int] = 1,
+        level=None,
+        rate=1.0,
         anything=None,
-        number: Literal[1, 2] | None = 1,
-        table: dict[str, float] | None = None,
-        items: list[int] = [],  # noqa: B006
-        row: Sequence[bool] = (),
-        members: set[int] = frozenset(),
-        pair: tuple[int, str] | str = "",
     ):
         KEYWORDS.append(locals())
 
 
-# Each with the value that the class gets; `anything` says nothing of its type.
 TEXTS = [
     ("flag=false", False),
-    ("flag=0", False),
-    ("is_strict=TRUE", True),
-    ("count=7", 7),
-    ("count=none", None),
-    ("rate=2", 2.0),
-    ("level=1e3", 1000),
-    ("name=5", "5"),
-    ("name=none", "none"),
+    ("flag= TRUE ", True),
+    ("level=null", None),
+    ("count=-7", -7),
+    ("rate=2.5", 2.5),
     ("name='5'", "5"),
-    ("mode=None", None),
-    ("size=[4, 5]", (4, 5)),
+    ("name=abc", "abc"),
+    ("name=1 + 1", "1 + 1"),
     ("size=4,5", (4, 5)),
-    ("scale=2", 2),
-    ("scale=2,3", (2, 3)),
-    ("anything=false", False),
-    ("anything=1 + 1", "1 + 1"),
+    ("anything={'a': 1}", {"a": 1}),
     ('anything={"a": [null, true]}', {"a": [None, True]}),
-    ("number=2", 2),
-    ('table={"a": 1}', {"a": 1}),
-    ("items=1,2", [1, 2]),
-    ("row=[True, 0]", [True, 0]),
-    ("members={1, 2}", {1, 2}),
-    ("pair=1,'a'", (1, "a")),
-    ("pair=one", "one"),
-]
-REFUSED = [
-    ("flag=maybe", "flag: expected bool or None, got 'maybe'"),
-    ("level=many", "level: expected int or None, got 'many'"),
-    ("rate=fast", "rate: expected float, got 'fast'"),
-    ("table=5", "table: expected dict or None, got '5'"),
-    (f"rate={10**400}", "rate: expected float, got '1000"),
-    ("size=5", "size: expected tuple or None, got '5'"),
+    ("anything=[broken", "[broken"),
 ]
 
 
@@ -87,18 +53,13 @@ def id(request, forgets_ids):
     return "mine/Game-v0"
 
 
-def test_texts_become_values_of_the_types_of_keywords(works, id):
+def test_texts_become_values(works, id):
     for text, value in TEXTS:
         KEYWORDS.clear()
         works("info", id, "-o", text)
         (keywords,) = KEYWORDS
         got = keywords[text.partition("=")[0]]
         assert (got, type(got)) == (value, type(value)), text
-
-
-def test_texts_of_other_types_are_refused(fails, id):
-    for text, message in REFUSED:
-        assert f"argument -o: {message}" in fails("info", id, "-o", text)
 
 
 def test_a_keyword_stands_once(fails, id):

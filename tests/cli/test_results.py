@@ -20,7 +20,7 @@ from tests.thinning import one_in
 
 LAKE, ONE_LAKE = "roll_vec/RandomFrozenLake-v0", "roll_vec/FrozenLake-v1"
 COUNTDOWN = "roll_vec/Countdown-v0"
-MODES = ["next_step", "same_step", "disabled"]
+MODES = ["NextStep", "SameStep", "Disabled"]
 LAKE_TEST = ("eval", "run", LAKE, "--split", "test-no-slip")
 TAGS = "action_pattern=<answer>(.*?)</answer>"
 # A policy of the user, which interrupts its third call.

@@ -28,7 +28,7 @@ def test_files_are_written_and_nothing_is_said_on_demand_alone(works, tmp_path):
 
 def test_a_saved_file_has_the_figures_of_the_table(run, tmp_path):
     table = run(
-        *(*ROOMS, "--autoreset", "disabled", "--threads", 2),
+        *(*ROOMS, "--autoreset", "Disabled", "-o", "num_threads=2"),
         *("-o", "dim_room=(7, 7)", "-o", "num_boxes=2", "--out", "e.npz"),
     ).table
     with np.load(tmp_path / "e.npz", allow_pickle=False) as file:
@@ -67,23 +67,23 @@ def test_a_file_that_cannot_be_written_after_all_is_an_error(fails, monkeypatch)
 
 def test_a_picture_shows_the_boards_at_the_end(run, tmp_path):
     image = pytest.importorskip("PIL.Image")
-    arguments = ("--steps", 7, "--num-envs", 6, "--policy", TWOS)
+    arguments = ("--steps", 7, "--num-envs", 18, "--policy", TWOS)
     # A board is as large as the keywords ask for.
-    scale = ("-o", "render_scale=2", "--boards", 4)
+    scale = ("-o", "render_scale=2")
     outcome = run("rollout", SOKOBAN, *arguments, *scale, "--out", "b.PNG")
-    assert "4 of 6 boards at the end: b.PNG" in outcome.out
-    env = gymnasium.make_vec(SOKOBAN, num_envs=6, render_mode="rgb_array")
+    assert "16 of 18 boards at the end: b.PNG" in outcome.out
+    env = gymnasium.make_vec(SOKOBAN, num_envs=18, render_mode="rgb_array")
     env.reset(seed=0)
     for _ in range(7):
-        env.step(np.full(6, 2))
+        env.step(np.full(18, 2))
     with image.open(tmp_path / "b.PNG") as saved:
         assert saved.format == "PNG"
         picture = np.asarray(saved)
-    # Two rows of two boards of 6 × 6 tiles, each of 16 pixels, twice as large.
+    # Four rows of four boards of 6 × 6 tiles, each of 16 pixels, twice as large.
     side = 6 * 16 * 2
-    assert picture.shape == (2 * side + 24, 2 * side + 24, 3)
-    for index, board in enumerate(env.render()[:4]):
-        top, left = (8 + place * (side + 8) for place in divmod(index, 2))
+    assert picture.shape == (4 * side + 40, 4 * side + 40, 3)
+    for index, board in enumerate(env.render()[:16]):
+        top, left = (8 + place * (side + 8) for place in divmod(index, 4))
         part = picture[top : top + side : 2, left : left + side : 2]
         np.testing.assert_array_equal(part, board)
     env.close()
@@ -93,7 +93,7 @@ def test_foreign_boards_are_drawn_by_their_own_renderer(run, tmp_path, monkeypat
     pytest.importorskip("pygame")
     few = ("rollout", "CartPole-v1", "--num-envs", 2, "--steps", 2, "--out", "a.png")
     assert "boards at the end: a.png" in run(*few).out
-    many = ("rollout", "CartPole-v1", "--num-envs", 65, "--steps", 2, "--boards", 2)
+    many = ("rollout", "CartPole-v1", "--num-envs", 65, "--steps", 2)
     outcome = run(*many, "--out", "boards.jpg")
     assert "no picture: the environment can only render all of its 65" in outcome.out
     assert {path.name for path in tmp_path.iterdir()} == {"a.png"}
@@ -150,10 +150,10 @@ def test_an_environment_without_frames_or_a_mode_says_so(run, fails, register):
     for entry_points, reason in (
         ({"entry_point": Plain}, "the environment has no render_mode"),
         ({"entry_point": Drawing}, "renders something else than (H, W, 3) frames"),
-        ({"vector_entry_point": Pair}, "the environment renders nothing"),
+        ({"vector_entry_point": Pair}, "the environment renders something else"),
     ):
         register("Odd-v0", **entry_points)
-        outcome = run(*ODD, "--autoreset", "same_step", "--out", "a.png")
+        outcome = run(*ODD, "--autoreset", "SameStep", "--out", "a.png")
         assert outcome.code == 0
         assert "no picture: the environment" in outcome.out
         assert reason in outcome.out
@@ -181,7 +181,7 @@ def test_success_is_what_the_environment_says(
     for name, value in attributes.items():
         monkeypatch.setattr(Pair, name, value, raising=False)
     register("Odd-v0", vector_entry_point=Pair)
-    flags = ("--autoreset", "same_step", "--out", "e.npz")
+    flags = ("--autoreset", "SameStep", "--out", "e.npz")
     assert run(*ODD, *flags).table["success rate"] == rate
     assert np.load("e.npz")["success"].tolist() == success * 2
 

@@ -131,13 +131,6 @@ def test_arrows_move_where_digits_take_other_actions(play, register):
     assert over.splitlines()[-1].startswith("Solved in 3 steps, return 3: u undo")
 
 
-def test_numbers_of_a_box_are_typed(play):
-    lines = play("3\n1 1\n0.5\n", "roll_vec/Pendulum-v1").splitlines()
-    refused = [line[:5] for line in lines if "expected a number from -2 to 2" in line]
-    assert refused == ["'3' i", "'1 1'"]
-    assert [line[:9] for line in lines if line.startswith("reward")] == ["reward -0"]
-
-
 def test_symbols_that_mean_themselves_are_not_explained(play, register):
     class Digits(gymnasium.Env):
         observation_space = gymnasium.spaces.Discrete(1)

@@ -92,19 +92,12 @@ FRAMEWORKS = {
         "trl==1.16.* torch torchvision transformers datasets pillow",
         extras="webshop",
     ),
-    # skyrl has the generator, and names torch, loguru and others in extras alone.
-    "skyrl_gym": Framework("SkyRL-gym", "skyrl-gym==0.4.*", ("3.11", "3.12")),
     "verifiers": Framework("verifiers", "verifiers==0.4.* uv", ("3.12", "3.11")),
-    # It asks for Python 3.13.14, and runs with any 3.13.  FastAPI's client needs httpx.
-    "nemo_gym": Framework(
-        "NeMo Gym", "--ignore-requires-python nemo-gym==0.7.* httpx", ("3.13",)
-    ),
     "openenv": Framework("OpenEnv", "openenv==0.10.*"),
     "gem": Framework("GEM", "gem-llm==0.1.*"),
     "sb3": Framework(
         "Stable-Baselines3", "stable-baselines3==2.9.* sb3-contrib==2.9.* torch"
     ),
-    "tianshou": Framework("Tianshou", "tianshou==2.0.* torch"),
     "torchrl": Framework("TorchRL", "torchrl==0.14.* torch"),
     "cleanrl": Framework(
         "CleanRL",
@@ -120,12 +113,5 @@ FRAMEWORKS = {
         "Hugging Face datasets",
         "datasets transformers jinja2 trl==1.16.* torch minari[hdf5,create] pillow",
         extras="cli,parquet",
-    ),
-    "ldp": Framework("ldp", "ldp[scg]"),
-    # Of its packages those that flows need, without a trainer.
-    "rllm": Framework(
-        "rLLM",
-        "openai pydantic click rich tqdm pyyaml requests pillow",
-        checkout=Checkout("rllm-org/rllm", "9beb6e0f676a46d38858991fd79ac5f8e0b16d4c"),
     ),
 }

@@ -26,7 +26,7 @@ from tests.frameworks.results import (
     write_results,
 )
 
-RECIPES = ("skyrl_gym", "verifiers", "nemo_gym", "vagen")
+RECIPES = ("verifiers", "vagen")
 PASSED = {"status": "passed", "reason": "", "rows": []}
 NOT_RUN = {"status": "not run", "reason": "r"}
 

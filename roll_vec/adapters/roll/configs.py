@@ -113,8 +113,8 @@ def make_config(
     InvalidOptionError, UnknownOptionError
     """
     names = {field.name for field in fields(config_class)}  # type: ignore[arg-type]
-    check_unknown(keywords, names)
     if isinstance(config, config_class):
+        check_unknown(keywords, names)
         return replace(config, **keywords) if keywords else config  # type: ignore[type-var]
     if config is not None and not isinstance(config, Mapping):
         accepted = f"a {config_class.__name__}, a mapping of its fields or None"
@@ -129,11 +129,9 @@ class GuideEnv(gymnasium.Env[Any, Any]):
 
     Parameters
     ----------
-    config_class : class
-        Of a subclass.
-    config : config_class, mapping or None
+    config : CONFIG, mapping or None
         A mapping has fields of the configuration; None: the defaults.
-    keywords : mapping
+    **keywords
         Fields that replace those of ``config``, which is not changed.
 
     Raises
@@ -141,10 +139,10 @@ class GuideEnv(gymnasium.Env[Any, Any]):
     InvalidOptionError, UnknownOptionError
     """
 
-    def __init__(
-        self, config_class: type[Any], config: Any, keywords: Mapping[str, Any]
-    ) -> None:
-        self.config = make_config(config_class, config, keywords)
+    CONFIG: ClassVar[type[Any]]
+
+    def __init__(self, config: Any = None, **keywords: Any) -> None:
+        self.config = make_config(self.CONFIG, config, keywords)
         try:
             super().__init__(**self.config.batch_keywords())
         except InvalidOptionError as error:

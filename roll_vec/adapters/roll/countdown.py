@@ -22,7 +22,6 @@ from roll_vec.envs.countdown.options import CountdownOptions
 from roll_vec.envs.countdown.task_files import TaskFile
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import (
-    accepts_keywords_of,
     check_choice,
     check_int,
 )
@@ -100,13 +99,10 @@ class CountdownEnv(GuideEnv, Countdown):
     InvalidOptionError, UnknownOptionError
     """
 
-    @accepts_keywords_of(CountdownEnvConfig)
-    def __init__(
-        self,
-        config: CountdownEnvConfig | Mapping[str, Any] | None = None,
-        **keywords: Any,
-    ) -> None:
-        super().__init__(CountdownEnvConfig, config, keywords)
+    CONFIG = CountdownEnvConfig
+
+    def __init__(self, config: Any = None, **keywords: Any) -> None:
+        super().__init__(config, **keywords)
         if self._file is not None:
             self._rows = _signed_rows(self._file, self.config.max_instances)
 

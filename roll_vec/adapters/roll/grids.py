@@ -51,10 +51,8 @@ class GuideGridEnv(  # type: ignore[override, misc, unused-ignore]
 
     state_has_stream = True
 
-    def __init__(
-        self, config_class: type[Any], config: Any, keywords: Mapping[str, Any]
-    ) -> None:
-        self.config = make_config(config_class, config, keywords)
+    def __init__(self, config: Any = None, **keywords: Any) -> None:
+        self.config = make_config(self.CONFIG, config, keywords)
         SingleEnv.__init__(self, self.config.make_options())
         # Users declare these tables on their class; here each environment has its roll.
         self.ACTION_LOOKUP = self.options.action_lookup  # type: ignore[misc]
@@ -135,13 +133,7 @@ class SokobanEnv(GuideGridEnv):
     InvalidOptionError, UnknownOptionError
     """
 
-    @accepts_keywords_of(SokobanEnvConfig)
-    def __init__(
-        self,
-        config: SokobanEnvConfig | Mapping[str, Any] | None = None,
-        **keywords: Any,
-    ) -> None:
-        super().__init__(SokobanEnvConfig, config, keywords)
+    CONFIG = SokobanEnvConfig
 
 
 @dataclass
@@ -186,13 +178,7 @@ class FrozenLakeEnv(GuideGridEnv):
     InvalidOptionError, UnknownOptionError
     """
 
-    @accepts_keywords_of(FrozenLakeEnvConfig)
-    def __init__(
-        self,
-        config: FrozenLakeEnvConfig | Mapping[str, Any] | None = None,
-        **keywords: Any,
-    ) -> None:
-        super().__init__(FrozenLakeEnvConfig, config, keywords)
+    CONFIG = FrozenLakeEnvConfig
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

@@ -130,13 +130,7 @@ class WebShopEnv(GuideEnv, WebShop):
     InvalidOptionError, UnknownOptionError
     """
 
-    @accepts_keywords_of(WebShopEnvConfig)
-    def __init__(
-        self,
-        config: WebShopEnvConfig | Mapping[str, Any] | None = None,
-        **keywords: Any,
-    ) -> None:
-        super().__init__(WebShopEnvConfig, config, keywords)
+    CONFIG = WebShopEnvConfig
 
     def reset(  # type: ignore[override]
         self,
