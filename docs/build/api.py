@@ -28,7 +28,10 @@ def public_names(module: str) -> list[str]:
 
 
 def reference(_: str) -> str:
-    """Return a list of names for each public module, with links to their files."""
+    """Return the names of each public module, with links to their files.
+
+    Modules that have a page of their own, adapters and games, only list them.
+    """
     parts = []
     for module in public_modules():
         lines = []
@@ -39,7 +42,9 @@ def reference(_: str) -> str:
         if module == "roll_vec.errors":
             names = ", ".join(f"`{name}`" for name in public_names(module))
             lines = [f"[Errors](errors.md) explains them: {names}."]
-        text = "\n".join(lines)
+        is_short = module.startswith(("roll_vec.adapters.", "roll_vec.envs."))
+        names = [line[2:].partition(": ")[0] for line in lines]
+        text = ", ".join(names) + "." if is_short else "\n".join(lines)
         parts.append(f"## {module}\n\n{_first_line(_tree(module))}\n\n{text}")
     return "\n\n".join(parts)
 

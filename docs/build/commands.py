@@ -15,18 +15,17 @@ from roll_vec.cli import make_parser
 
 
 def reference(_: str) -> str:
-    """Return a list of commands, the arguments of several, and a section for each."""
-    commands = dict(_commands(make_parser()))
-    links = [
-        (f"[`{x.prog}`](#{x.prog.replace(' ', '-')})", _plain(text))
-        for x, text in commands.items()
-    ]
+    """Return links to commands, the arguments of several, and a section for each.
+
+    The ends of the help texts, such as keys and examples, are left out.
+    """
+    commands = list(_commands(make_parser()))
+    links = [f"[`{x.prog}`](#{x.prog.replace(' ', '-')})" for x in commands]
     rows = [row for command in commands for row in _rows(command)]
     shared = [row for row in dict.fromkeys(rows) if rows.count(row) > 1]
-    parts = [table(("command", "what it does"), links)]
+    parts = ["Commands: " + ", ".join(links) + "."]
     parts.append("## Arguments of several commands")
     parts.append(table(("argument", "meaning"), shared))
-    shown: set[str] = set()
     for command in commands:
         parts.append(f"## {command.prog}")
         parts += _paragraphs(command.description)
@@ -34,29 +33,23 @@ def reference(_: str) -> str:
         names = [
             name.partition(" ")[0].strip("`")
             for name, text in rows
-            if (name, text) in shared
+            if (name, text) in shared and name.startswith("`-")
         ]
         also = f"; also {', '.join(f'`{name}`' for name in names)}" if names else ""
         parts.append(f"Usage: `{_usage(command)}`{also}")
         if others := [row for row in rows if row not in shared]:
             parts.append(table(("argument", "meaning"), others))
-        # Commands of one group have the same remarks and examples.
-        remarks = [x for x in _paragraphs(command.epilog) if x not in shown]
-        parts += remarks
-        shown.update(remarks)
     return "\n\n".join(parts)
 
 
-def _commands(
-    parser: argparse.ArgumentParser, text: str = ""
-) -> Iterator[tuple[argparse.ArgumentParser, str]]:
-    """Yield the commands below a parser that have no commands, with what they do."""
+def _commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """Yield the commands below a parser that have no commands."""
     groups = [x for x in parser._actions if isinstance(x, argparse._SubParsersAction)]
     if not groups:
-        yield parser, text
+        yield parser
     for group in groups:
         for choice in group._choices_actions:
-            yield from _commands(group.choices[choice.dest], choice.help or "")
+            yield from _commands(group.choices[choice.dest])
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
@@ -101,17 +94,13 @@ def _plain(text: str | None) -> str:
 
 
 def _paragraphs(text: str | None) -> Iterator[str]:
-    """Yield the paragraphs of a description; lines that are indented are a block.
-
-    Examples are left out: they stand on the pages of their subjects.
-    """
+    """Yield the paragraphs of a description; lines that are indented are a block."""
     for paragraph in re.split(r"\n\s*\n", textwrap.dedent(text or "").strip("\n")):
         title, _, block = paragraph.partition("\n")
         if paragraph.startswith(" "):
             title, block = "", paragraph
         if re.search(r"^ ", paragraph, re.MULTILINE):
             lines = textwrap.dedent(block)
-            if title != "examples:":
-                yield f"{title.capitalize()}\n\n```text\n{lines}\n```".strip()
+            yield f"{title.capitalize()}\n\n```text\n{lines}\n```".strip()
         elif paragraph:
             yield paragraph[0].upper() + _plain(paragraph)[1:]

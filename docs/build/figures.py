@@ -12,6 +12,24 @@ from benchmarks.result import RESULTS, read_result
 from docs.build.tables import table
 
 Row = dict[str, Any]
+REPORT = (
+    "FrozenLake-v1 beside SyncVectorEnv",
+    "FrozenLake-v1 beside AsyncVectorEnv",
+    "FrozenLake-v1 beside EnvPool",
+    "FrozenLake-v1 beside gymnax, scanned",
+    "no slips, beside gymnax, scanned",
+    "Sokoban, levels of Boxoban, beside EnvPool",
+    "Sokoban beside Jumanji, scanned",
+    "rooms, 6x6, 3 boxes, beside gym-sokoban",
+    "Countdown, tasks, beside reasoning-gym",
+    "Countdown, episodes, beside SyncVectorEnv",
+    "a pool without workers beside SyncVectorEnv",
+    "64 that wait: threads beside none",
+    "FrozenLake-v1, unroll of 128 beside step",
+    "one FrozenLake-v1 beside Gymnasium's",
+    "WebShop, searches not asked before",
+    "a stored shop of 50,000 products opened",
+)
 
 
 @functools.cache
@@ -34,6 +52,11 @@ def rows(words: str) -> str:
     return results.markdown([{**row, "target": None} for row in _rows(words)])
 
 
+def report(_: str) -> str:
+    """Return the table of the rows by which users choose."""
+    return rows(f"suite = {'; '.join(REPORT)}")
+
+
 def columns(words: str) -> str:
     """Return a table of medians: a title "A: B" is row A, column B."""
     return _pivot(_rows(words), lambda row: results.cells(row)[1])
@@ -50,11 +73,8 @@ def two_digits(value: float) -> str:
 
 
 def machine(name: str) -> str:
-    """Return machine, versions, date, command, and what was skipped."""
-    result = _read(name)
-    command = f"Command: `{result['machine']['command']}`."
-    reasons = [f"Skipped: {line}." for line in results.skipped(result)]
-    return "  \n".join([*results.description(result), command, *reasons])
+    """Return machine, versions and date."""
+    return "  \n".join(results.description(_read(name)))
 
 
 def baseline(words: str) -> str:
@@ -65,7 +85,10 @@ def baseline(words: str) -> str:
 
 
 def baselines(words: str) -> str:
-    """Return a table of ``success``, in percent, or of ``return``, by id."""
+    """Return a table of ``success``, in percent, or of ``return``, by id.
+
+    Only ``return`` has intervals: those of rates follow from the number of episodes.
+    """
     name, *ids = words.split()
     rows = [
         row
@@ -76,7 +99,7 @@ def baselines(words: str) -> str:
 
     def show(row: Row) -> str:
         mean, low, high = _digits(row, name)
-        return f"{mean} ({low}, {high})"
+        return f"{mean} ({low}, {high})" if name == "return" else mean
 
     text = _pivot(rows, show)
     return text.replace("| roll_vec/", "| ")
@@ -99,6 +122,8 @@ def _pivot(rows: Sequence[Row], show: Callable[[Row], str]) -> str:
         line, separator, column = row["title"].partition(": ")
         if separator:
             cells.setdefault(line, {})[column] = show(row)
-    heads = list(dict.fromkeys(head for line in cells.values() for head in line))
+    # The file has the columns of one or two figures.
+    heads = [head for line in cells.values() for head in line]
+    heads = [head for head in dict.fromkeys(heads) if heads.count(head) > 2]
     lines = [(x, *(line.get(head, "") for head in heads)) for x, line in cells.items()]
     return table(("", *heads), lines, len(heads))

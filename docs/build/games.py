@@ -14,6 +14,7 @@ from roll_vec.evaluation.splits import SPLITS
 from roll_vec.registration import ENVIRONMENTS
 
 Row = tuple[str, ...]
+VALUE = r"(True|False|None|-?\d+|``\S+``|`\S+`): "
 IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
 HEADS = {
     "actions": ("space", "actions", "remarks"),
@@ -32,21 +33,19 @@ describe = functools.cache(describe_env)
 
 
 def facts(_: str) -> str:
-    """Return a table of all ids: originals, default observations and actions."""
+    """Return a table of all ids: originals and actions."""
     rows = []
     for id in IDS:
         one = describe(id)
-        first = one.observations[0]
         rows.append(
             [
                 f"[{code(id)}]({one.page.rpartition('/')[2]})",
                 one.summary,
                 "<br>".join(row[0] for row in _sections(id)["sources"]),
-                f"{first.mode} {code(first.space)}",
                 one.list_actions().lower() or code(one.action_space),
             ]
         )
-    return table(("id", "game", "original", "observations", "actions"), rows)
+    return table(("id", "game", "original", "actions"), rows)
 
 
 def rules(id: str) -> str:
@@ -109,9 +108,9 @@ def _sections(id: str) -> Mapping[str, list[Row]]:
     rows["actions"] = [(code(one.action_space), one.list_actions(), one.action_note)]
     # Games of texts have one mode, without a name.
     rows["observations"] = [
-        row if len(row) > 1 else ("", *row, "") for row in rows["observations"]
+        row if len(row) > 1 else ("", *row, "a text") for row in rows["observations"]
     ]
-    rows["modes"] = [(row[0], row[-1]) for row in rows["observations"]]
+    rows["modes"] = [(row[0], row[-1]) for row in rows["observations"] if row[0]]
     # The masks of all numbers of actions are one row.
     rows["infos"] = [
         tuple(re.sub(r"^\(\d+,\)", "(A,)", cell) for cell in row)
@@ -125,7 +124,7 @@ def _sections(id: str) -> Mapping[str, list[Row]]:
     texts = [one.owner == "TextOptions" for one in one.keywords]
     for name, is_text in (("text", True), ("keywords", False)):
         pairs = zip(one.keywords, texts, strict=True)
-        rows[name] = [_keyword(x) for x, of_text in pairs if of_text == is_text]
+        rows[name] = [_first(x) for x, of_text in pairs if of_text == is_text]
     return rows
 
 
@@ -202,3 +201,10 @@ def _with_groups(ids: Sequence[str]) -> list[str]:
 def _keyword(keyword: Keyword) -> Row:
     default = f"={keyword.default}" if keyword.default else ""
     return f"`{keyword.name}{default}`<br>{keyword.type}", keyword.description
+
+
+def _first(keyword: Keyword) -> Row:
+    """Return a keyword with the first sentence about it, and those about a value."""
+    name, text = _keyword(keyword)
+    first, *others = re.split(r"(?<=\.) ", " ".join(text.split()))
+    return name, " ".join([first, *(x for x in others if re.match(VALUE, x))])

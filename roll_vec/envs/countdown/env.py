@@ -139,7 +139,7 @@ class Countdown(TextLevelEnv):
     - Tasks are generated from the seed alone, and all have a solution.
     - No answer is run as code. A text with the right numbers that is no expression
       earns 0; ROLL gave it ``format_score``.
-    - A division by zero has the right form, as in ROLL and RAGEN.
+    - A division by zero has the right form, as in ROLL.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
