@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from docs.build.tables import table
+from docs.build.tables import bullets
 from roll_vec.cli import make_parser
 
 
@@ -25,7 +25,7 @@ def reference(_: str) -> str:
     shared = [row for row in dict.fromkeys(rows) if rows.count(row) > 1]
     parts = ["Commands: " + ", ".join(links) + "."]
     parts.append("## Arguments of several commands")
-    parts.append(table(("argument", "meaning"), shared))
+    parts.append(bullets(shared))
     for command in commands:
         parts.append(f"## {command.prog}")
         parts += _paragraphs(command.description)
@@ -38,7 +38,7 @@ def reference(_: str) -> str:
         also = f"; also {', '.join(f'`{name}`' for name in names)}" if names else ""
         parts.append(f"Usage: `{_usage(command)}`{also}")
         if others := [row for row in rows if row not in shared]:
-            parts.append(table(("argument", "meaning"), others))
+            parts.append(bullets(others))
     return "\n\n".join(parts)
 
 

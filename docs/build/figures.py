@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,24 +13,6 @@ from benchmarks.result import RESULTS, read_result
 from docs.build.tables import table
 
 Row = dict[str, Any]
-REPORT = (
-    "FrozenLake-v1 beside SyncVectorEnv",
-    "FrozenLake-v1 beside AsyncVectorEnv",
-    "FrozenLake-v1 beside EnvPool",
-    "FrozenLake-v1 beside gymnax, scanned",
-    "no slips, beside gymnax, scanned",
-    "Sokoban, levels of Boxoban, beside EnvPool",
-    "Sokoban beside Jumanji, scanned",
-    "rooms, 6x6, 3 boxes, beside gym-sokoban",
-    "Countdown, tasks, beside reasoning-gym",
-    "Countdown, episodes, beside SyncVectorEnv",
-    "a pool without workers beside SyncVectorEnv",
-    "64 that wait: threads beside none",
-    "FrozenLake-v1, unroll of 128 beside step",
-    "one FrozenLake-v1 beside Gymnasium's",
-    "WebShop, searches not asked before",
-    "a stored shop of 50,000 products opened",
-)
 
 
 @functools.cache
@@ -48,13 +31,10 @@ def _rows(words: str) -> list[Row]:
 
 
 def rows(words: str) -> str:
-    """Return a table of rows; ``FILE = TITLE; TITLE`` has these."""
-    return results.markdown([{**row, "target": None} for row in _rows(words)])
-
-
-def report(_: str) -> str:
-    """Return the table of the rows by which users choose."""
-    return rows(f"suite = {'; '.join(REPORT)}")
+    """Return a table of rows; ``FILE / PATTERN`` has those with such titles."""
+    words, _, pattern = words.partition(" / ")
+    lines = [row for row in _rows(words) if re.search(pattern, row["title"])]
+    return results.markdown([{**row, "target": None} for row in lines])
 
 
 def columns(words: str) -> str:

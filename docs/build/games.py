@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from docs.build.tables import code, table
+from docs.build.tables import bullets, code, table
 from roll_vec.descriptions import describe_env
 from roll_vec.descriptions.keywords import Keyword, describe_batch_keywords
 from roll_vec.descriptions.report import describe_sections
@@ -28,6 +28,7 @@ HEADS = {
     "text": ("keyword", "meaning"),
     "differences": ("difference",),
 }
+LISTS = ("cells", "rewards", "ends", "keywords", "differences")
 SECTIONS = [name for name in HEADS if name not in ("modes", "text")]
 describe = functools.cache(describe_env)
 
@@ -55,7 +56,7 @@ def rules(id: str) -> str:
 
 
 def tables(words: str) -> str:
-    """Return tables of some ids, without the rows of several pages.
+    """Return tables and lists of some ids, without the rows of several pages.
 
     The words are ids, and names of sections if not all of them are wanted.
     """
@@ -65,10 +66,13 @@ def tables(words: str) -> str:
     for name in names:
         rows = _merge({id: _rows_of_page(id, name) for id in ids})
         if rows:
-            heads = ("id", *HEADS[name])
-            # A page of one id does not repeat it.
-            first = len(ids) == 1
-            cells = table(heads[first:], [row[first:] for row in rows])
+            if name in LISTS:
+                cells = bullets(_with_ids_behind(rows))
+            else:
+                # A page of one id does not repeat it.
+                first = len(ids) == 1
+                heads = ("id", *HEADS[name])[first:]
+                cells = table(heads, [row[first:] for row in rows])
             parts.append(f"### {name.capitalize()}\n\n{cells}")
     return "\n\n".join(parts)
 
@@ -158,6 +162,11 @@ def _with_ids(heads: Sequence[str], tables: Mapping[str, Iterable[Row]]) -> str:
     """Return a table whose second column has the names of the tables of a row."""
     rows = [(name, of, *rest) for of, name, *rest in _merge(tables)]
     return table((heads[0], "of", *heads[1:]), rows)
+
+
+def _with_ids_behind(rows: Iterable[Sequence[str]]) -> Iterator[Row]:
+    for ids, *cells in rows:
+        yield (*cells[:-1], cells[-1] + (f" ({ids})" if ids != "all" else ""))
 
 
 def _merge(tables: Mapping[str, Iterable[Row]]) -> list[list[str]]:
