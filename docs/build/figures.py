@@ -21,20 +21,26 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _rows(words: str) -> list[Row]:
-    """Return the rows of a file, ``FILE``, of cases, ``FILE CASE ...``, or by title."""
+    """Return the rows of a file, ``FILE``, of cases, ``FILE CASE ...``, or by title.
+
+    ``FILE = TITLE; TITLE`` has these, ``FILE CASE / PATTERN`` those with such titles.
+    """
+    words, _, pattern = words.partition(" / ")
     name, _, titles = words.partition(" = ")
     name, *cases = name.split()
     if titles:
         rows = {row["title"]: row for row in _read(name)["rows"]}
         return [rows[title] for title in titles.split("; ")]
-    return [x for x in _read(name)["rows"] if not cases or x["case"] in cases]
+    return [
+        row
+        for row in _read(name)["rows"]
+        if (not cases or row["case"] in cases) and re.search(pattern, row["title"])
+    ]
 
 
 def rows(words: str) -> str:
-    """Return a table of rows; ``FILE / PATTERN`` has those with such titles."""
-    words, _, pattern = words.partition(" / ")
-    lines = [row for row in _rows(words) if re.search(pattern, row["title"])]
-    return results.markdown([{**row, "target": None} for row in lines])
+    """Return a table of rows."""
+    return results.markdown([{**row, "target": None} for row in _rows(words)])
 
 
 def columns(words: str) -> str:
@@ -65,16 +71,15 @@ def baseline(words: str) -> str:
 
 
 def baselines(words: str) -> str:
-    """Return a table of ``success``, in percent, or of ``return``, by id.
+    """Return a table of ``success``, in percent, or of ``return``, of some titles.
 
     Only ``return`` has intervals: those of rates follow from the number of episodes.
     """
-    name, *ids = words.split()
+    name, _, pattern = words.partition(" / ")
     rows = [
         row
-        for row in _rows("baselines")
+        for row in _rows(f"baselines / {pattern}")
         if name in row["ours"]["facts"]
-        and row["title"].split()[0] in (ids or row["title"])
     ]
 
     def show(row: Row) -> str:
@@ -102,8 +107,8 @@ def _pivot(rows: Sequence[Row], show: Callable[[Row], str]) -> str:
         line, separator, column = row["title"].partition(": ")
         if separator:
             cells.setdefault(line, {})[column] = show(row)
-    # The file has the columns of one or two figures.
+    # A column of one figure is left out.
     heads = [head for line in cells.values() for head in line]
-    heads = [head for head in dict.fromkeys(heads) if heads.count(head) > 2]
+    heads = [head for head in dict.fromkeys(heads) if heads.count(head) > 1]
     lines = [(x, *(line.get(head, "") for head in heads)) for x, line in cells.items()]
     return table(("", *heads), lines, len(heads))
