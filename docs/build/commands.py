@@ -96,11 +96,7 @@ def _plain(text: str | None) -> str:
 def _paragraphs(text: str | None) -> Iterator[str]:
     """Yield the paragraphs of a description; lines that are indented are a block."""
     for paragraph in re.split(r"\n\s*\n", textwrap.dedent(text or "").strip("\n")):
-        title, _, block = paragraph.partition("\n")
         if paragraph.startswith(" "):
-            title, block = "", paragraph
-        if re.search(r"^ ", paragraph, re.MULTILINE):
-            lines = textwrap.dedent(block)
-            yield f"{title.capitalize()}\n\n```text\n{lines}\n```".strip()
+            yield f"```text\n{textwrap.dedent(paragraph)}\n```"
         elif paragraph:
             yield paragraph[0].upper() + _plain(paragraph)[1:]

@@ -77,9 +77,7 @@ def baselines(words: str) -> str:
     """
     name, _, pattern = words.partition(" / ")
     rows = [
-        row
-        for row in _rows(f"baselines / {pattern}")
-        if name in row["ours"]["facts"]
+        row for row in _rows(f"baselines / {pattern}") if name in row["ours"]["facts"]
     ]
 
     def show(row: Row) -> str:

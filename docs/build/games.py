@@ -25,11 +25,10 @@ HEADS = {
     "ends": ("end", "event"),
     "infos": ("key", "type", "call", "meaning"),
     "keywords": ("keyword", "meaning"),
-    "text": ("keyword", "meaning"),
     "differences": ("difference",),
 }
-LISTS = ("cells", "rewards", "ends", "keywords", "differences")
-SECTIONS = [name for name in HEADS if name not in ("modes", "text")]
+LISTS = ("cells", "rewards", "ends", "keywords", "text", "differences")
+SECTIONS = [name for name in HEADS if name != "modes"]
 describe = functools.cache(describe_env)
 
 
@@ -82,7 +81,10 @@ def common(name: str) -> str:
 
     ``modes`` are those of observations, ``text`` the keywords of text actions.
     """
-    return _with_ids(HEADS[name], {id: _common_rows(id, name) for id in IDS})
+    rows = {id: _common_rows(id, name) for id in IDS}
+    if name in LISTS:
+        return bullets(_with_ids_behind(_merge(rows)))
+    return _with_ids(HEADS[name], rows)
 
 
 def batch_keywords(_: str) -> str:
