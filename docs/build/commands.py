@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import textwrap
 from collections.abc import Iterator
 
 from docs.build.tables import bullets
@@ -17,9 +16,10 @@ from roll_vec.cli import make_parser
 def reference(_: str) -> str:
     """Return links to commands, the arguments of several, and a section for each.
 
-    The ends of the help texts, such as keys and examples, are left out.
+    Of the help texts only the first lines are there.
     """
-    commands = list(_commands(make_parser()))
+    texts = dict(_commands(make_parser()))
+    commands = list(texts)
     links = [f"[`{x.prog}`](#{x.prog.replace(' ', '-')})" for x in commands]
     rows = [row for command in commands for row in _rows(command)]
     shared = [row for row in dict.fromkeys(rows) if rows.count(row) > 1]
@@ -28,7 +28,8 @@ def reference(_: str) -> str:
     parts.append(bullets(shared))
     for command in commands:
         parts.append(f"## {command.prog}")
-        parts += _paragraphs(command.description)
+        text = _plain(texts[command])
+        parts.append(f"{text[0].upper()}{text[1:]}.")
         rows = _rows(command)
         names = [
             name.partition(" ")[0].strip("`")
@@ -42,14 +43,16 @@ def reference(_: str) -> str:
     return "\n\n".join(parts)
 
 
-def _commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Yield the commands below a parser that have no commands."""
+def _commands(
+    parser: argparse.ArgumentParser, text: str = ""
+) -> Iterator[tuple[argparse.ArgumentParser, str]]:
+    """Yield the commands below a parser that have no commands, with what they do."""
     groups = [x for x in parser._actions if isinstance(x, argparse._SubParsersAction)]
     if not groups:
-        yield parser
+        yield parser, text
     for group in groups:
         for choice in group._choices_actions:
-            yield from _commands(group.choices[choice.dest])
+            yield from _commands(group.choices[choice.dest], choice.help or "")
 
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
@@ -91,12 +94,3 @@ def _plain(text: str | None) -> str:
     """Return a text without signs that Markdown or HTML would read."""
     text = re.sub(r"([*<\[\]])", r"\\\1", " ".join((text or "").split()))
     return re.sub(r"(?<!\w)_|_(?!\w)", r"\_", text)
-
-
-def _paragraphs(text: str | None) -> Iterator[str]:
-    """Yield the paragraphs of a description; lines that are indented are a block."""
-    for paragraph in re.split(r"\n\s*\n", textwrap.dedent(text or "").strip("\n")):
-        if paragraph.startswith(" "):
-            yield f"```text\n{textwrap.dedent(paragraph)}\n```"
-        elif paragraph:
-            yield paragraph[0].upper() + _plain(paragraph)[1:]

@@ -23,11 +23,11 @@ HEADS = {
     "cells": ("code", "glyph", "meaning"),
     "rewards": ("reward", "for"),
     "ends": ("end", "event"),
-    "infos": ("key", "type", "call", "meaning"),
+    "infos": ("key", "meaning"),
     "keywords": ("keyword", "meaning"),
     "differences": ("difference",),
 }
-LISTS = ("cells", "rewards", "ends", "keywords", "text", "differences")
+LISTS = ("cells", "rewards", "ends", "infos", "keywords", "text", "differences")
 SECTIONS = [name for name in HEADS if name != "modes"]
 describe = functools.cache(describe_env)
 
@@ -119,8 +119,8 @@ def _sections(id: str) -> Mapping[str, list[Row]]:
     rows["modes"] = [(row[0], row[-1]) for row in rows["observations"] if row[0]]
     # The masks of all numbers of actions are one row.
     rows["infos"] = [
-        tuple(re.sub(r"^\(\d+,\)", "(A,)", cell) for cell in row)
-        for row in rows["infos"]
+        (f"{key}<br>{re.sub('^[(][0-9]+,[)]', '(A,)', kind)}; {call}", text)
+        for key, kind, call, text in rows["infos"]
     ]
     # Cells that are numbers are one row.
     if numbers := [row[0] for row in rows["cells"] if row[2] == row[0]]:
@@ -197,8 +197,7 @@ def _with_groups(ids: Sequence[str]) -> list[str]:
         "grids with levels": [
             id
             for id in IDS
-            if describe(id).cells
-            and "``seed``" in [x[0] for x in _sections(id)["infos"]]
+            if describe(id).cells and "``seed``" in str(_sections(id)["infos"])
         ],
         "[small games](small_games.md)": [x for x in IDS if "small_" in pages[x]],
     }

@@ -20,7 +20,8 @@ def bullets(rows: Iterable[Sequence[str]]) -> str:
     for *names, text in rows:
         name = re.sub("<br>(.*)", r" (\1)", " ".join(map(cell, names)))
         lines.append(f"- {name}{': ' if name else ''}{cell(text)}")
-    return "\n".join(lines)
+    # Only tables need the backslash.
+    return "\n".join(lines).replace("\\|", "|")
 
 
 def cell(text: str) -> str:
