@@ -16,18 +16,18 @@ from roll_vec.registration import ENVIRONMENTS
 Row = tuple[str, ...]
 VALUE = r"(True|False|None|-?\d+|``\S+``|`\S+`): "
 IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
+# The heads of tables; sections without heads are lists.
 HEADS = {
     "actions": ("space", "actions", "remarks"),
     "observations": ("`obs_mode`", "space", "observation"),
     "modes": ("`obs_mode`", "observation"),
-    "cells": ("code", "glyph", "meaning"),
-    "rewards": ("reward", "for"),
-    "ends": ("end", "event"),
-    "infos": ("key", "meaning"),
-    "keywords": ("keyword", "meaning"),
-    "differences": ("difference",),
+    "cells": (),
+    "rewards": (),
+    "ends": (),
+    "infos": (),
+    "keywords": (),
+    "differences": (),
 }
-LISTS = ("cells", "rewards", "ends", "infos", "keywords", "text", "differences")
 SECTIONS = [name for name in HEADS if name != "modes"]
 describe = functools.cache(describe_env)
 
@@ -65,7 +65,7 @@ def tables(words: str) -> str:
     for name in names:
         rows = _merge({id: _rows_of_page(id, name) for id in ids})
         if rows:
-            if name in LISTS:
+            if not HEADS[name]:
                 cells = bullets(_with_ids_behind(rows))
             else:
                 # A page of one id does not repeat it.
@@ -82,7 +82,7 @@ def common(name: str) -> str:
     ``modes`` are those of observations, ``text`` the keywords of text actions.
     """
     rows = {id: _common_rows(id, name) for id in IDS}
-    if name in LISTS:
+    if not HEADS.get(name):
         return bullets(_with_ids_behind(_merge(rows)))
     return _with_ids(HEADS[name], rows)
 
@@ -93,7 +93,7 @@ def batch_keywords(_: str) -> str:
     rows = {
         kind: map(_keyword, describe_batch_keywords(x)) for kind, x in kinds.items()
     }
-    return _with_ids(HEADS["keywords"], rows)
+    return _with_ids(("keyword", "meaning"), rows)
 
 
 def splits(_: str) -> str:
@@ -130,7 +130,7 @@ def _sections(id: str) -> Mapping[str, list[Row]]:
     texts = [one.owner == "TextOptions" for one in one.keywords]
     for name, is_text in (("text", True), ("keywords", False)):
         pairs = zip(one.keywords, texts, strict=True)
-        rows[name] = [_first(x) for x, of_text in pairs if of_text == is_text]
+        rows[name] = [_keyword(x) for x, of_text in pairs if of_text == is_text]
     return rows
 
 
@@ -209,12 +209,8 @@ def _with_groups(ids: Sequence[str]) -> list[str]:
 
 
 def _keyword(keyword: Keyword) -> Row:
-    default = f"={keyword.default}" if keyword.default else ""
-    return f"`{keyword.name}{default}`<br>{keyword.type}", keyword.description
-
-
-def _first(keyword: Keyword) -> Row:
     """Return a keyword with the first sentence about it, and those about a value."""
-    name, text = _keyword(keyword)
-    first, *others = re.split(r"(?<=\.) ", " ".join(text.split()))
+    default = f"={keyword.default}" if keyword.default else ""
+    name = f"`{keyword.name}{default}`<br>{keyword.type}"
+    first, *others = re.split(r"(?<=\.) ", " ".join(keyword.description.split()))
     return name, " ".join([first, *(x for x in others if re.match(VALUE, x))])
