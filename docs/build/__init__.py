@@ -9,7 +9,7 @@ The texts come from the code, or from a file of benchmarks/results.
 - `api`: the public names, from the source files
 - `figures`: measured figures
 - `frameworks`: comparisons with other frameworks
-- `tables`: tables of Markdown
+- `tables`: tables and lists of Markdown
 - `pages`: pages with marks, and the replacement of their parts
 - `site`: the hooks of mkdocs, which makes the site in build/site from the same files
 """

@@ -10,6 +10,7 @@ from typing import Any
 import roll_vec
 
 ROOT = Path(__file__).resolve().parents[2]
+SHORT = ("roll_vec.adapters.", "roll_vec.envs.", "roll_vec.errors")
 
 
 def public_modules() -> list[str]:
@@ -28,18 +29,21 @@ def public_names(module: str) -> list[str]:
 
 
 def reference(_: str) -> str:
-    """Return a list of names for each public module, with links to their files."""
+    """Return the names of each public module, with links to their files.
+
+    Adapters, games and errors, which have pages, only list them.
+    """
     parts = []
     for module in public_modules():
-        lines = []
+        names, lines = [], []
         for name in public_names(module):
             place, text = _find(module, name)
             path = _file(place).relative_to(ROOT).as_posix()
-            lines.append(f"- [`{name}`](../{path})" + (f": {text}" if text else ""))
-        if module == "roll_vec.errors":
-            names = ", ".join(f"`{name}`" for name in public_names(module))
-            lines = [f"[Errors](errors.md) explains them: {names}."]
+            names.append(f"[`{name}`](../{path})")
+            lines.append(f"- {names[-1]}" + (f": {text}" if text else ""))
         text = "\n".join(lines)
+        if module.startswith(SHORT) or len(names) == 1:
+            text = ", ".join(names) + "."
         parts.append(f"## {module}\n\n{_first_line(_tree(module))}\n\n{text}")
     return "\n\n".join(parts)
 

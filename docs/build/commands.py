@@ -7,43 +7,39 @@ from __future__ import annotations
 
 import argparse
 import re
-import textwrap
 from collections.abc import Iterator
 
-from docs.build.tables import table
+from docs.build.tables import bullets
 from roll_vec.cli import make_parser
 
 
 def reference(_: str) -> str:
-    """Return a list of commands, the arguments of several, and a section for each."""
-    commands = dict(_commands(make_parser()))
-    links = [
-        (f"[`{x.prog}`](#{x.prog.replace(' ', '-')})", _plain(text))
-        for x, text in commands.items()
-    ]
+    """Return links to commands, the arguments of several, and a section for each.
+
+    Of the help texts only the first lines are there.
+    """
+    texts = dict(_commands(make_parser()))
+    commands = list(texts)
+    links = [f"[`{x.prog}`](#{x.prog.replace(' ', '-')})" for x in commands]
     rows = [row for command in commands for row in _rows(command)]
     shared = [row for row in dict.fromkeys(rows) if rows.count(row) > 1]
-    parts = [table(("command", "what it does"), links)]
+    parts = ["Commands: " + ", ".join(links) + "."]
     parts.append("## Arguments of several commands")
-    parts.append(table(("argument", "meaning"), shared))
-    shown: set[str] = set()
+    parts.append(bullets(shared))
     for command in commands:
         parts.append(f"## {command.prog}")
-        parts += _paragraphs(command.description)
+        text = _plain(texts[command])
+        parts.append(f"{text[0].upper()}{text[1:]}.")
         rows = _rows(command)
         names = [
             name.partition(" ")[0].strip("`")
             for name, text in rows
-            if (name, text) in shared
+            if (name, text) in shared and name.startswith("`-")
         ]
         also = f"; also {', '.join(f'`{name}`' for name in names)}" if names else ""
         parts.append(f"Usage: `{_usage(command)}`{also}")
         if others := [row for row in rows if row not in shared]:
-            parts.append(table(("argument", "meaning"), others))
-        # Commands of one group have the same remarks and examples.
-        remarks = [x for x in _paragraphs(command.epilog) if x not in shown]
-        parts += remarks
-        shown.update(remarks)
+            parts.append(bullets(others))
     return "\n\n".join(parts)
 
 
@@ -98,20 +94,3 @@ def _plain(text: str | None) -> str:
     """Return a text without signs that Markdown or HTML would read."""
     text = re.sub(r"([*<\[\]])", r"\\\1", " ".join((text or "").split()))
     return re.sub(r"(?<!\w)_|_(?!\w)", r"\_", text)
-
-
-def _paragraphs(text: str | None) -> Iterator[str]:
-    """Yield the paragraphs of a description; lines that are indented are a block.
-
-    Examples are left out: they stand on the pages of their subjects.
-    """
-    for paragraph in re.split(r"\n\s*\n", textwrap.dedent(text or "").strip("\n")):
-        title, _, block = paragraph.partition("\n")
-        if paragraph.startswith(" "):
-            title, block = "", paragraph
-        if re.search(r"^ ", paragraph, re.MULTILINE):
-            lines = textwrap.dedent(block)
-            if title != "examples:":
-                yield f"{title.capitalize()}\n\n```text\n{lines}\n```".strip()
-        elif paragraph:
-            yield paragraph[0].upper() + _plain(paragraph)[1:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,17 +21,25 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _rows(words: str) -> list[Row]:
-    """Return the rows of a file, ``FILE``, of cases, ``FILE CASE ...``, or by title."""
+    """Return the rows of a file, ``FILE``, of cases, ``FILE CASE ...``, or by title.
+
+    ``FILE = TITLE; TITLE`` has these, ``FILE CASE / PATTERN`` those with such titles.
+    """
+    words, _, pattern = words.partition(" / ")
     name, _, titles = words.partition(" = ")
     name, *cases = name.split()
     if titles:
         rows = {row["title"]: row for row in _read(name)["rows"]}
         return [rows[title] for title in titles.split("; ")]
-    return [x for x in _read(name)["rows"] if not cases or x["case"] in cases]
+    return [
+        row
+        for row in _read(name)["rows"]
+        if (not cases or row["case"] in cases) and re.search(pattern, row["title"])
+    ]
 
 
 def rows(words: str) -> str:
-    """Return a table of rows; ``FILE = TITLE; TITLE`` has these."""
+    """Return a table of rows."""
     return results.markdown([{**row, "target": None} for row in _rows(words)])
 
 
@@ -50,11 +59,8 @@ def two_digits(value: float) -> str:
 
 
 def machine(name: str) -> str:
-    """Return machine, versions, date, command, and what was skipped."""
-    result = _read(name)
-    command = f"Command: `{result['machine']['command']}`."
-    reasons = [f"Skipped: {line}." for line in results.skipped(result)]
-    return "  \n".join([*results.description(result), command, *reasons])
+    """Return machine, versions and date."""
+    return "  \n".join(results.description(_read(name)))
 
 
 def baseline(words: str) -> str:
@@ -65,18 +71,18 @@ def baseline(words: str) -> str:
 
 
 def baselines(words: str) -> str:
-    """Return a table of ``success``, in percent, or of ``return``, by id."""
-    name, *ids = words.split()
+    """Return a table of ``success``, in percent, or of ``return``, of some titles.
+
+    Only ``return`` has intervals: those of rates follow from the number of episodes.
+    """
+    name, _, pattern = words.partition(" / ")
     rows = [
-        row
-        for row in _rows("baselines")
-        if name in row["ours"]["facts"]
-        and row["title"].split()[0] in (ids or row["title"])
+        row for row in _rows(f"baselines / {pattern}") if name in row["ours"]["facts"]
     ]
 
     def show(row: Row) -> str:
         mean, low, high = _digits(row, name)
-        return f"{mean} ({low}, {high})"
+        return f"{mean} ({low}, {high})" if name == "return" else mean
 
     text = _pivot(rows, show)
     return text.replace("| roll_vec/", "| ")
@@ -99,6 +105,8 @@ def _pivot(rows: Sequence[Row], show: Callable[[Row], str]) -> str:
         line, separator, column = row["title"].partition(": ")
         if separator:
             cells.setdefault(line, {})[column] = show(row)
-    heads = list(dict.fromkeys(head for line in cells.values() for head in line))
+    # A column of one figure is left out.
+    heads = [head for line in cells.values() for head in line]
+    heads = [head for head in dict.fromkeys(heads) if heads.count(head) > 1]
     lines = [(x, *(line.get(head, "") for head in heads)) for x, line in cells.items()]
     return table(("", *heads), lines, len(heads))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from docs.build.tables import code, table
+from docs.build.tables import bullets, code, table
 from roll_vec.descriptions import describe_env
 from roll_vec.descriptions.keywords import Keyword, describe_batch_keywords
 from roll_vec.descriptions.report import describe_sections
@@ -14,39 +14,38 @@ from roll_vec.evaluation.splits import SPLITS
 from roll_vec.registration import ENVIRONMENTS
 
 Row = tuple[str, ...]
+VALUE = r"(True|False|None|-?\d+|``\S+``|`\S+`): "
 IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
+# The heads of tables; sections without heads are lists.
 HEADS = {
     "actions": ("space", "actions", "remarks"),
     "observations": ("`obs_mode`", "space", "observation"),
     "modes": ("`obs_mode`", "observation"),
-    "cells": ("code", "glyph", "meaning"),
-    "rewards": ("reward", "for"),
-    "ends": ("end", "event"),
-    "infos": ("key", "type", "call", "meaning"),
-    "keywords": ("keyword", "meaning"),
-    "text": ("keyword", "meaning"),
-    "differences": ("difference",),
+    "cells": (),
+    "rewards": (),
+    "ends": (),
+    "infos": (),
+    "keywords": (),
+    "differences": (),
 }
-SECTIONS = [name for name in HEADS if name not in ("modes", "text")]
+SECTIONS = [name for name in HEADS if name != "modes"]
 describe = functools.cache(describe_env)
 
 
 def facts(_: str) -> str:
-    """Return a table of all ids: originals, default observations and actions."""
+    """Return a table of all ids: originals and actions."""
     rows = []
     for id in IDS:
         one = describe(id)
-        first = one.observations[0]
         rows.append(
             [
                 f"[{code(id)}]({one.page.rpartition('/')[2]})",
                 one.summary,
                 "<br>".join(row[0] for row in _sections(id)["sources"]),
-                f"{first.mode} {code(first.space)}",
                 one.list_actions().lower() or code(one.action_space),
             ]
         )
-    return table(("id", "game", "original", "observations", "actions"), rows)
+    return table(("id", "game", "original", "actions"), rows)
 
 
 def rules(id: str) -> str:
@@ -56,7 +55,7 @@ def rules(id: str) -> str:
 
 
 def tables(words: str) -> str:
-    """Return tables of some ids, without the rows of several pages.
+    """Return tables and lists of some ids, without the rows of several pages.
 
     The words are ids, and names of sections if not all of them are wanted.
     """
@@ -66,10 +65,13 @@ def tables(words: str) -> str:
     for name in names:
         rows = _merge({id: _rows_of_page(id, name) for id in ids})
         if rows:
-            heads = ("id", *HEADS[name])
-            # A page of one id does not repeat it.
-            first = len(ids) == 1
-            cells = table(heads[first:], [row[first:] for row in rows])
+            if not HEADS[name]:
+                cells = bullets(_with_ids_behind(rows))
+            else:
+                # A page of one id does not repeat it.
+                first = len(ids) == 1
+                heads = ("id", *HEADS[name])[first:]
+                cells = table(heads, [row[first:] for row in rows])
             parts.append(f"### {name.capitalize()}\n\n{cells}")
     return "\n\n".join(parts)
 
@@ -79,7 +81,10 @@ def common(name: str) -> str:
 
     ``modes`` are those of observations, ``text`` the keywords of text actions.
     """
-    return _with_ids(HEADS[name], {id: _common_rows(id, name) for id in IDS})
+    rows = {id: _common_rows(id, name) for id in IDS}
+    if not HEADS.get(name):
+        return bullets(_with_ids_behind(_merge(rows)))
+    return _with_ids(HEADS[name], rows)
 
 
 def batch_keywords(_: str) -> str:
@@ -88,7 +93,7 @@ def batch_keywords(_: str) -> str:
     rows = {
         kind: map(_keyword, describe_batch_keywords(x)) for kind, x in kinds.items()
     }
-    return _with_ids(HEADS["keywords"], rows)
+    return _with_ids(("keyword", "meaning"), rows)
 
 
 def splits(_: str) -> str:
@@ -109,13 +114,13 @@ def _sections(id: str) -> Mapping[str, list[Row]]:
     rows["actions"] = [(code(one.action_space), one.list_actions(), one.action_note)]
     # Games of texts have one mode, without a name.
     rows["observations"] = [
-        row if len(row) > 1 else ("", *row, "") for row in rows["observations"]
+        row if len(row) > 1 else ("", *row, "a text") for row in rows["observations"]
     ]
-    rows["modes"] = [(row[0], row[-1]) for row in rows["observations"]]
+    rows["modes"] = [(row[0], row[-1]) for row in rows["observations"] if row[0]]
     # The masks of all numbers of actions are one row.
     rows["infos"] = [
-        tuple(re.sub(r"^\(\d+,\)", "(A,)", cell) for cell in row)
-        for row in rows["infos"]
+        (f"{key}<br>{re.sub('^[(][0-9]+,[)]', '(A,)', kind)}; {call}", text)
+        for key, kind, call, text in rows["infos"]
     ]
     # Cells that are numbers are one row.
     if numbers := [row[0] for row in rows["cells"] if row[2] == row[0]]:
@@ -161,6 +166,11 @@ def _with_ids(heads: Sequence[str], tables: Mapping[str, Iterable[Row]]) -> str:
     return table((heads[0], "of", *heads[1:]), rows)
 
 
+def _with_ids_behind(rows: Iterable[Sequence[str]]) -> Iterator[Row]:
+    for ids, *cells in rows:
+        yield (*cells[:-1], cells[-1] + (f" ({ids})" if ids != "all" else ""))
+
+
 def _merge(tables: Mapping[str, Iterable[Row]]) -> list[list[str]]:
     """Return the rows of several tables, each once, behind the names of its tables."""
     names: dict[Row, list[str]] = {}
@@ -187,8 +197,7 @@ def _with_groups(ids: Sequence[str]) -> list[str]:
         "grids with levels": [
             id
             for id in IDS
-            if describe(id).cells
-            and "``seed``" in [x[0] for x in _sections(id)["infos"]]
+            if describe(id).cells and "``seed``" in str(_sections(id)["infos"])
         ],
         "[small games](small_games.md)": [x for x in IDS if "small_" in pages[x]],
     }
@@ -200,5 +209,8 @@ def _with_groups(ids: Sequence[str]) -> list[str]:
 
 
 def _keyword(keyword: Keyword) -> Row:
+    """Return a keyword with the first sentence about it, and those about a value."""
     default = f"={keyword.default}" if keyword.default else ""
-    return f"`{keyword.name}{default}`<br>{keyword.type}", keyword.description
+    name = f"`{keyword.name}{default}`<br>{keyword.type}"
+    first, *others = re.split(r"(?<=\.) ", " ".join(keyword.description.split()))
+    return name, " ".join([first, *(x for x in others if re.match(VALUE, x))])

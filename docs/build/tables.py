@@ -1,4 +1,4 @@
-"""Tables of Markdown."""
+"""Tables and lists of Markdown."""
 
 from __future__ import annotations
 
@@ -12,6 +12,16 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0)
     lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(signs)}|"]
     lines += [f"| {' | '.join(map(cell, row))} |" for row in rows]
     return "\n".join(lines)
+
+
+def bullets(rows: Iterable[Sequence[str]]) -> str:
+    """Return a list with an entry for each row; its last cell is the meaning."""
+    lines = []
+    for *names, text in rows:
+        name = re.sub("<br>(.*)", r" (\1)", " ".join(map(cell, names)))
+        lines.append(f"- {name}{': ' if name else ''}{cell(text)}")
+    # Only tables need the backslash.
+    return "\n".join(lines).replace("\\|", "|")
 
 
 def cell(text: str) -> str:

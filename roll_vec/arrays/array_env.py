@@ -84,10 +84,10 @@ class ArrayEnv(TextOptions):
         Those of resets and steps have it, (A,) int8; column j stands for the action
         ``action_space.start + j``, as ``action_space.sample(mask)`` reads it.
     levels : array, or what `read_levels` reads, if the class has this option
-        Levels of yours to play: the seed that the rule ``begin`` gets is the number of
+        Your own levels to play: the seed that the rule ``begin`` gets is the number of
         one.
     num_levels : int
-        Number of levels of a finite set; 0: unlimited, or all levels of yours.  A level
+        Number of levels of a finite set; 0: unlimited, or all your own levels.  A level
         is generated once and kept.  Use two ranges for training and test.
     start_level : int
         The first level of the set.  An episode of seed s plays the level ``start_level
@@ -98,7 +98,7 @@ class ArrayEnv(TextOptions):
         with the same keywords.
     level_info : bool
         True: infos of resets have ``level``, the number of the level.  It is the number
-        that `roll_vec.seeding.level_for_seed` returns; for levels of yours their index.
+        that `roll_vec.seeding.level_for_seed` returns; for your own levels their index.
 
     Attributes
     ----------

@@ -80,7 +80,11 @@ def add_parser(commands: Any) -> None:
     parser = add_command(commands, "export", _run, *texts)
     parser.option("ID|FILE", "registered id, or the .npz file of a run", dest="source")
     parser.option(
-        "--format", "see below", "NAME", choices=tuple(FORMATS), default="messages"
+        "--format",
+        "messages, vision or parquet",
+        "NAME",
+        choices=tuple(FORMATS),
+        default="messages",
     )
     parser.option("--out", "what is written", "PATH", required=True)
     parser.option("--num-rows", f"rows (default: {_NUM_ROWS:,}; of a run, all)")

@@ -54,7 +54,7 @@ def add_parser(commands: Any) -> None:
         parser.option(name, content, "FILE")
     parser.option("--out", "where the shop is stored", required=True)
     parser.flag("--overwrite", "replace the shop that is stored there")
-    text = "read the first N products alone (default: all)"
+    text = "read the first N products only (default: all)"
     parser.number("--num-products", text, 1)
     parser.flag(
         "--human-goals", "the goals are people's instructions, not choices of options"

@@ -26,7 +26,7 @@ class RollGridEnv(GridEnv):
     action_lookup : dict from int to str, or None
         Names of the actions, from the first action on.
     levels : array, str, PathLike, list, or None
-        Levels of yours to play.
+        Your own levels to play.
 
     Infos
     -----

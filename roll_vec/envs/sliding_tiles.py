@@ -140,7 +140,7 @@ class SlidingTiles(GridEnv):
         The episode ends after so many steps.  The last one earns the share of cells
         that are as in the solved board.
     levels : array, str, PathLike, list of str, or None
-        Boards of yours to play: an array, a file, a folder, a text or a list of texts.
+        Your own boards to play: an array, a file, a folder, a text or a list of texts.
         Numbers are (L, H, W) or (L, H * W), and 0 is the empty cell; each board has a
         solution.  `TileSet` reads them.  ``size`` becomes their size; ``num_shuffles``
         must stay at its default.

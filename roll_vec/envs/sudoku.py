@@ -195,7 +195,7 @@ class Sudoku(GridEnv):
     attempts : int
         Number of cells that are tried to be emptied, in random order; 0: all.
     levels : array, str, PathLike, list of str, or None
-        Puzzles of yours to play: an array, a file, a folder, a text or a list of texts.
+        Your own puzzles to play: an array, a file, a folder, a text or a list of texts.
         Digits are (L, 9, 9) or (L, 81), and 0 is an empty cell; each puzzle has one
         solution.  `SudokuSet` reads them.  ``scale`` becomes their size; ``clues`` and
         ``attempts`` must stay at their defaults.

@@ -135,10 +135,10 @@ class Countdown(TextLevelEnv):
 
     Differences
     -----------
-    - Tasks are generated from the seed alone, and all have a solution.
+    - Tasks depend only on the seed, and all have a solution.
     - No answer is run as code. A text with the right numbers that is no expression
       earns 0; ROLL gave it ``format_score``.
-    - A division by zero has the right form, as in ROLL and RAGEN.
+    - A division by zero has the right form, as in ROLL.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]

@@ -115,7 +115,7 @@ class CountdownOptions:
     numbers_rule : str
         ``all``: each number exactly once; ``any``: each at most once.
     notation : str
-        ``strict``: the grammar alone, for rewards as in ROLL; ``lenient``: also LaTeX.
+        ``strict``: only the grammar, for rewards as in ROLL; ``lenient``: also LaTeX.
         Lenient answers may have ``[ ]``, ``1,000``, ``(3)(8)``, ×, ÷, a unary minus, or
         ``= 24`` at the end; see `roll_vec.envs.countdown.notation`.
     unary_minus : bool

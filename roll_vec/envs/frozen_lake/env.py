@@ -478,7 +478,7 @@ class RandomFrozenLake(RollGridEnv, Lake):
     p : float
         Chance, from 0 to 1, that a cell is ice and not a hole.
     levels : array, list, or None
-        Maps of yours to play: an array of codes or letters, or a list of maps, each a
+        Your own maps to play: an array of codes or letters, or a list of maps, each a
         list of rows.  They become a `LakeSet`.  ``size`` becomes their number of rows,
         and ``p`` must stay at its default.  Slips are drawn as on a random map.
 

@@ -110,7 +110,7 @@ class Sokoban(RollGridEnv):
     num_gen_steps : int or None
         Steps of the generator's walk; None: ``int(1.7 * (rows + columns))``.
     levels : array, str, PathLike, list of str, or None
-        Levels of yours to play: an array of codes, a file, a folder, a text or a list
+        Your own levels to play: an array of codes, a file, a folder, a text or a list
         of texts.  `roll_vec.envs.sokoban.level_files.load_levels` reads them; they
         become a `RoomSet`.  ``dim_room`` becomes their size; ``dim_x``, ``dim_y``,
         ``num_boxes``, ``search_depth`` and ``num_gen_steps`` must stay at their
