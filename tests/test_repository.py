@@ -22,7 +22,7 @@ TESTED = {
     # The limits of states, which are those of array games.
     "envs": ["roll_vec.envs", "roll_vec.arrays"],
     "kernels": ["roll_vec.kernels", "roll_vec.arrays", "roll_vec.envs.countdown"],
-    "pool": ["roll_vec.pool", "roll_vec.trajectories"],
+    "pool": ["roll_vec.pool", "roll_vec.trajectories", "roll_vec.vector"],
     "trajectories": ["roll_vec.trajectories", "roll_vec.recordings"],
     "arrays": ["roll_vec.arrays", "roll_vec.kernels"],
     "splits.py": ["roll_vec.arrays"],

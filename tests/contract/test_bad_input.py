@@ -62,7 +62,7 @@ BAD_INTEGERS = [
     ),
     *((value, NO_INTEGER) for value in (None, "1111", 1, {0: 1}, b"1111", iter([1]))),
     *(
-        (texts, r"action_mode='text'(?m:$)")
+        (texts, "expected an integer dtype")
         for texts in (["Up"] * N, ("Up",) * N, np.array(["Up"] * N), "UpUpUpUp")
     ),
     *(
