@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks import own_cases, peers, plot, suite, table
 from benchmarks.cases import CASES, DEFAULT, QUICK
 from benchmarks.result import write_result
-from roll_vec.cli._options import integer_from, literal
+from roll_vec.cli._options import integer_from, read_value
 from roll_vec.cli._tables import progress
 
 _DESCRIPTION = """\
@@ -151,7 +151,7 @@ def _keyword(text: str) -> tuple[str, Any]:
     key, equals, value = text.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError(f"expected KEY=VALUE, got {text!r}")
-    return key, literal(value)
+    return key, read_value(value)
 
 
 def _command(arguments: argparse.Namespace) -> str:

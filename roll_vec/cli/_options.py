@@ -122,10 +122,10 @@ def _keyword(text: str) -> tuple[str, Any]:
     if key in SET_BY_COMMAND:
         message = f"{key} cannot be an option: {SET_BY_COMMAND[key]}"
         raise argparse.ArgumentTypeError(message)
-    return key, _value(value)
+    return key, read_value(value)
 
 
-def _value(text: str) -> Any:
+def read_value(text: str) -> Any:
     """Return the value of Python or JSON in a text, which is never evaluated.
 
     A text that has none stays as it is.

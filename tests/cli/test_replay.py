@@ -341,7 +341,6 @@ FALSE = [
         "run.npz cannot be played here: roll_vec/FrozenLake-v1: got an unexpected "
         "keyword argument 'num_crates'",
     ),
-    ({"setup defaults": "{"}, "cannot be read: it is damaged"),
     ({"setup options": ...}, "it is damaged"),
     ({"rewards": ...}, "it is damaged"),
     ({"dtype": "|O8"}, "it is damaged (ValueError("),

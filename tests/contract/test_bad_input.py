@@ -62,7 +62,7 @@ BAD_INTEGERS = [
     ),
     *((value, NO_INTEGER) for value in (None, "1111", 1, {0: 1}, b"1111", iter([1]))),
     *(
-        (texts, "expected an integer dtype")
+        (texts, "expected an integer dtype|one integer an environment")
         for texts in (["Up"] * N, ("Up",) * N, np.array(["Up"] * N), "UpUpUpUp")
     ),
     *(
