@@ -608,7 +608,7 @@ class RandomFrozenLake(RollGridEnv, Lake):
         """Return maps that `draw_levels` has drawn as a set."""
         return LakeSet(arrays[0])
 
-    def measure(self, levels: LevelSet, num_threads: int) -> dict[str, NDArray[Any]]:
+    def measure(self, levels: LakeSet, num_threads: int) -> dict[str, NDArray[Any]]:
         """Return the highest chance ever to reach the goal of each level, (L,).
 
         It is rounded to 12 decimals, so that a chance of one half is inside a band that
