@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from roll_vec.arrays.declarations import sort_infos
+from roll_vec.arrays.declarations import make_kernels, sort_infos
 from roll_vec.kernels._jit import allow_overflow
 from roll_vec.kernels.bound import pack, type_of
 from roll_vec.kernels.rng.pcg64 import seed_rows
@@ -24,7 +24,10 @@ class Batch:
 
     def __init__(self, options, num_rows, max_steps=0):
         self.options, self.num_rows, self.max_steps = options, num_rows, max_steps
-        self.kernels, arrays = options.family(), options.allocate(num_rows)
+        # With the tuned step also with the JIT off, where batches play the rule.
+        tuned_step = type(options).tuned_step
+        self.kernels = make_kernels(options.code, options.declaration, tuned_step)
+        arrays = options.allocate(num_rows)
         for array in arrays:
             array[...] = 1
         self.variables = options.named(arrays)
