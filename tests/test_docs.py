@@ -84,7 +84,6 @@ roll_vec.Nonsense  # type: ignore[attr-defined]
 factories.nonsense  # type: ignore[attr-defined]
 roll.SokobanEnv(num_boxes=1).ACTION_SPACE
 roll.SokobanEnv({"num_boxes": 1}).ACTION_LOOKUP
-roll.FrozenLakeEnv(3)  # type: ignore[arg-type]
 assert_type(roll_vec.seeding.episode_seed(1, 2), int)
 assert_type(roll_vec.testing.check_vector_env("a/B-v0"), None)
 assert_type(roll_vec.make_vec("roll_vec/Countdown-v0"), roll_vec.PoolVectorEnv)

@@ -29,4 +29,5 @@ def test_every_command_takes_a_game(run, works, play, env_id, tmp_path):
     assert run("rollout", env_id, *FEW, *texts, "--quiet").code == 0
     if is_text:
         assert run("export", env_id, *RANDOM, *rows).code == 0
-    assert env_id in play("?\nq\n", env_id)
+        # Numbers of a Box cannot be typed.
+        assert env_id in play("?\nq\n", env_id)
