@@ -238,7 +238,7 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
         batch_keywords = describe_batch_keywords(is_pooled)
     limit = keywords.get("max_episode_steps", spec.max_episode_steps)
     limit = None if limit == -1 else limit
-    known = describe_keywords(spec)
+    all_keywords = describe_keywords(spec)
     ends = read_entries(sections.get("Episode end", ""))
     rewards = read_entries(sections.get("Rewards", ""))
     return EnvDescription(
@@ -251,14 +251,14 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
         action_space=_space_text(env.action_space),
         actions=action_names(partial(getattr, env)),
         action_note=" ".join(sections.get("Actions", "").split()),
-        keywords=known,
+        keywords=all_keywords,
         batch_keywords=batch_keywords,
         render_modes=tuple(render_modes(spec) or ()),
         cells=_list_cells(options),
         rewards=tuple(Reward(entry.name, entry.text) for entry in rewards),
         terminated=tuple(end.text for end in ends if end.name == "terminated"),
         truncated=_list_limits(limit, options, ends, is_pooled),
-        infos=_list_infos(docstrings, options, {one.name for one in known}),
+        infos=_list_infos(docstrings, options, {one.name for one in all_keywords}),
         sources=tuple(map(_read_source, read_entries(sections.get("Sources", "")))),
         differences=tuple(read_items(sections.get("Differences", ""))),
         page=_find_page(registered),

@@ -86,8 +86,8 @@ def repeat(
             return
         diff = difference(call.results, again.results)
         if diff is not None:
-            found = f"{diff} (left: {left_is})"
-            yield Problem(again.did + note, found, code=code)
+            actual = f"{diff} (left: {left_is})"
+            yield Problem(again.did + note, actual, code=code)
             return
         after(again)
 

@@ -111,8 +111,8 @@ def attributes(ctx: Context, mode: AutoresetMode) -> Problems:
                 at, value = f"{run.origin}.{name}", show(getattr(env, name))
                 yield Problem(at, value, rule, code="attributes")
         if env.metadata is other.env.metadata:
-            did, found = f"two instances of {run.origin}", "one dict: metadata"
-            yield Problem(did, found, code="metadata-shared")
+            did, actual = f"two instances of {run.origin}", "one dict: metadata"
+            yield Problem(did, actual, code="metadata-shared")
         spec = EnvSpec("OnlyForThisCheck-v0", entry_point="nowhere:Nothing")
         try:
             inner.spec = spec

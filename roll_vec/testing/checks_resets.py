@@ -152,8 +152,8 @@ def stream_restarts(ctx: Context, mode: AutoresetMode) -> Problems:
         if len(distinct) < 4:
             skip("most seeds begin with the same observation anyway")
         if all(difference(first, reset()) is None for _ in range(4)):
-            found = "four times the observations of the seeded reset"
-            yield Problem(run.describe(), found)
+            actual = "four times the observations of the seeded reset"
+            yield Problem(run.describe(), actual)
 
 
 @check("np-random-seed")

@@ -81,8 +81,8 @@ def observations(ctx: Context, mode: AutoresetMode) -> Problems:
         if not is_inside:
             expected = f"an element of {show(space)}"
             yield Problem(call.did, show(value), expected, name, "observation-space")
-        for place, found, expected in mismatches(form, value, name):
-            yield Problem(call.did, found, expected, place, "observation-layout")
+        for place, actual, expected in mismatches(form, value, name):
+            yield Problem(call.did, actual, expected, place, "observation-layout")
 
 
 def _faults(call: Call) -> Iterator[tuple[str, str]]:
@@ -102,8 +102,8 @@ def rewards_and_flags(ctx: Context, mode: AutoresetMode) -> Problems:
             continue
         for name, form in _FORMS.items():
             code = "reward-dtype" if name == "rewards" else "flag-dtype"
-            for place, found, expected in mismatches(form, call.results[name], name):
-                yield Problem(call.did, found, expected, place, code)
+            for place, actual, expected in mismatches(form, call.results[name], name):
+                yield Problem(call.did, actual, expected, place, code)
         rewards = call.results["rewards"]
         if not np.isfinite(np.asarray(rewards, dtype=np.float64)).all():
             yield Problem(call.did, show(rewards), "", "rewards", "reward-finite")
@@ -152,12 +152,12 @@ def text_stale(ctx: Context, mode: AutoresetMode) -> Problems:
         text = min(values[place], default="")
         is_filler = len(text) == space.max_length > len({*text}) == 1
         if is_filler and len(values[place]) == 1:
-            found = f"always {show(text)}, which is an empty buffer decoded"
+            actual = f"always {show(text)}, which is an empty buffer decoded"
             expected = (
                 "the texts of the environment (AsyncVectorEnv decodes its shared "
                 "memory once, in the constructor: use shared_memory=False)"
             )
-            yield Problem(calls[-1].did, found, expected, place)
+            yield Problem(calls[-1].did, actual, expected, place)
 
 
 # ------------------------------------------------------------------------------ infos
@@ -189,14 +189,14 @@ def infos(ctx: Context, mode: AutoresetMode) -> Problems:
             if not isinstance(value, dict) and not _is_batched(value):
                 yield Problem(call.did, show(value), place=name)
             at, mask = _name(*path[:-1], mask_name), container.get(mask_name)
-            for _, found, expected in mismatches(_MASK, mask, at):
-                yield Problem(call.did, found, expected, at, "info-mask")
+            for _, actual, expected in mismatches(_MASK, mask, at):
+                yield Problem(call.did, actual, expected, at, "info-mask")
             mask = mask_of(container, path[-1], NUM_ENVS)
             for env in np.flatnonzero(~mask).tolist():
                 if not _is_blank(value, env):
-                    found = f"{show(value)}, with a mask of {show(mask)}"
+                    actual = f"{show(value)}, with a mask of {show(mask)}"
                     expected, code = f"nothing at [{env}]", "info-outside-mask"
-                    yield Problem(call.did, found, expected, name, code)
+                    yield Problem(call.did, actual, expected, name, code)
 
 
 def _is_batched(value: Any) -> bool:
@@ -231,12 +231,12 @@ def info_dtype(ctx: Context, mode: AutoresetMode) -> Problems:
             if kind != first_kind:
                 ctx.unstable_info_keys.add(key)
                 did = f"{first_call.did}, and then: {call.did}"
-                found = f"{first_kind} first, then {kind}"
+                actual = f"{first_kind} first, then {kind}"
                 expected = (
                     "one dtype: values of other environments are cast to that of the "
                     "first and lose (all comparisons leave the key out)"
                 )
-                yield Problem(did, found, expected, _name(*key))
+                yield Problem(did, actual, expected, _name(*key))
 
 
 # ----------------------------------------------------------------------------- memory
@@ -269,9 +269,9 @@ def arrays(ctx: Context, mode: AutoresetMode) -> Problems:
                 are_masks = "['_" in name and "['_" in old_name
                 if not (is_same and are_masks) and np.shares_memory(array, old):
                     did = call.did if is_same else f"{old_call.did}, then: {call.did}"
-                    found = f"the memory of {old_name} of the {old_call.text}"
+                    actual = f"the memory of {old_name} of the {old_call.text}"
                     expected = f"memory of its own: {_WHY}, and buffers store it"
-                    yield Problem(did, found, expected, name, code)
+                    yield Problem(did, actual, expected, name, code)
             earlier.append((call, name, array))
 
 

@@ -41,8 +41,8 @@ def next_step_outcome(ctx: Context, mode: AutoresetMode) -> Problems:
     for call in ctx.long_run(mode)[1:]:
         rewards = np.asarray(call.results["rewards"], np.float64)
         for env in np.flatnonzero(call.starts & ((rewards != 0) | call.dones)):
-            found = f"reward {show(rewards[env])}, ended: {call.dones[env]}"
-            yield Problem(call.did, found, place=f"environment {env}")
+            actual = f"reward {show(rewards[env])}, ended: {call.dones[env]}"
+            yield Problem(call.did, actual, place=f"environment {env}")
 
 
 @check("next-step-action", modes=NEXT_STEP)
@@ -102,8 +102,8 @@ def finals(ctx: Context, mode: AutoresetMode) -> Problems:
             yield from _final_obs(ctx, call)
             yield from _final_info(call)
         elif any(key in call.infos for key in FINAL_KEYS):
-            found = f"no episode ended, infos has {[*call.infos]}"
-            yield Problem(call.did, found, code="final-absent")
+            actual = f"no episode ended, infos has {[*call.infos]}"
+            yield Problem(call.did, actual, code="final-absent")
     ctx.ends(mode, "final-obs", "final-info")
 
 
@@ -111,8 +111,8 @@ def _final_obs(ctx: Context, call: Call) -> Problems:
     at, space = "infos['final_obs']", ctx.observation_space
     value: Any = call.infos.get("final_obs")
     problems = [*mismatches(np.full(NUM_ENVS, UNKNOWN, object), value, at)]
-    for place, found, expected in [*problems, *_wrong_mask(call, "_final_obs")]:
-        yield Problem(call.did, found, expected, place)
+    for place, actual, expected in [*problems, *_wrong_mask(call, "_final_obs")]:
+        yield Problem(call.did, actual, expected, place)
     for env, each in enumerate([] if problems else value):
         is_right, expected = each is None, "None: it did not end"
         if call.dones[env]:
@@ -128,8 +128,8 @@ def _final_info(call: Call) -> Problems:
         expected = "a dict of arrays with their masks"
         yield Problem(call.did, show(value), expected, at, code)
         return
-    for place, found, expected in _wrong_mask(call, "_final_info"):
-        yield Problem(call.did, found, expected, place, code)
+    for place, actual, expected in _wrong_mask(call, "_final_info"):
+        yield Problem(call.did, actual, expected, place, code)
     for key in data_keys(value):
         mask = mask_of(value, key, NUM_ENVS)
         if f"_{key}" in value and (mask & ~call.dones).any():

@@ -160,19 +160,21 @@ class _Run:
     def _check(self, check: Check) -> None:
         """Run a function in its modes, and add what it finds to the report."""
         # By code: the problems in each mode; why it was not made in any mode.
-        found: dict[str, dict[str, list[Problem]]] = {code: {} for code in check.codes}
+        problems_by_code: dict[str, dict[str, list[Problem]]] = {
+            code: {} for code in check.codes
+        }
         no_mode = f"there is no mode {getattr(check.modes, 'name', 'at all')}"
         reasons = dict.fromkeys(check.codes, no_mode)
         for mode in self._modes_of(check):
             skipped: dict[str, str] = {}
             try:
-                self._collect(check, mode, found)
+                self._collect(check, mode, problems_by_code)
             except DoesNotApply as error:
                 skipped = dict.fromkeys(error.codes or check.codes, str(error))
             reasons = {code: skipped[code] for code in reasons if code in skipped}
             if self._is_stopped:
                 break
-        for code, by_mode in found.items():
+        for code, by_mode in problems_by_code.items():
             if by_mode:
                 reasons.pop(code, None)
                 self._is_stopped |= check.is_vital
@@ -196,7 +198,7 @@ class _Run:
         self,
         check: Check,
         mode: AutoresetMode,
-        found: dict[str, dict[str, list[Problem]]],
+        problems_by_code: dict[str, dict[str, list[Problem]]],
     ) -> None:
         """Collect the problems in one mode: a few of each code, one of each place."""
         places = set()
@@ -205,7 +207,7 @@ class _Run:
                 for problem in check.run(self.context, mode):
                     code = problem.code or check.codes[0]
                     key = code, problem.place
-                    problems = found[code].setdefault(mode.name, [])
+                    problems = problems_by_code[code].setdefault(mode.name, [])
                     if len(problems) < check.most and key not in places:
                         problems.append(problem)
                     if problem.place:
