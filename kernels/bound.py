@@ -284,7 +284,7 @@ def make_step_and_reset(
         The items of ``finals``:
 
         is_compact : bool
-            Whether the last observations lie one after the other: ``start`` is 0.
+            Whether these are all rows: the last observations lie one after the other.
         successes : (n,) bool
             The info ``success`` of the step, if there is one.
         ends : (n,) int64
@@ -313,7 +313,8 @@ def make_step_and_reset(
         for mask in range(first_mask, flags.shape[0]):
             for i in range(np.uint64(start), np.uint64(stop)):
                 flags[mask, i] = not flags[2, i]
-        if last == first:
+        # Rows of other threads may end.
+        if last == first and is_compact:
             return last - first
         every_last = join(last_flags, last_infos)
         clear_rows(every_last, start, stop)
