@@ -13,9 +13,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from roll_vec.testing.comparison import observation_of
 from roll_vec.testing.errors import (
     CallFailed,
+    DoesNotApply,
     TimeLimitExceeded,
     describe_error,
-    skip,
     time_limit,
 )
 from roll_vec.testing.recorder import ActionPlan, Call, Recorder, Transition
@@ -224,7 +224,7 @@ class Context:
     def require(self, slug: str) -> None:
         """Skip the check when the check `slug`, on which it depends, has failed."""
         if slug in self.unsupported:
-            skip(f"it needs the rule of [{slug}] to hold")
+            raise DoesNotApply
 
     def run(
         self,
@@ -255,12 +255,10 @@ class Context:
             raise recorder
         return recorder.calls
 
-    def ends(self, mode: AutoresetMode, *codes: str) -> list[Call]:
-        """Return the steps of the long run in which an episode ended, or skip."""
-        calls = [call for call in self.long_run(mode) if call.dones.any()]
-        if not calls:
-            skip(f"no episode ended within {self.steps} steps", *codes)
-        return calls
+    def require_ends(self, mode: AutoresetMode) -> None:
+        """Skip the check when no episode ended in the long run."""
+        if not any(call.dones.any() for call in self.long_run(mode)):
+            raise DoesNotApply
 
     def episodes(self, calls: Sequence[Call]) -> list[list[Transition]]:
         """Return the resets and steps of each environment in a recorder's calls."""
