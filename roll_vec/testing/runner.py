@@ -6,7 +6,7 @@ import re
 import traceback
 import warnings
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, TypeAlias
 
 from gymnasium.vector import AutoresetMode
 
@@ -43,6 +43,8 @@ CHECKS = [value for value in _ALL if isinstance(value, Check)]
 GENERAL = "raises", "close-raises", "call-limit"
 # Problems to report of one code in one mode; the others are mostly more of the same.
 _MOST = 3
+# By code, mode and place.
+_Problems: TypeAlias = dict[str, dict[str, dict[str, Problem]]]
 # Codes to name that met the same error.
 _MAX_CODES = 4
 # Matches the warnings by which a pool reports an error of an environment.
@@ -118,7 +120,7 @@ def check_vector_env(
     findings = [each for each in run.findings if each.slug not in ignore]
     if findings:
         raise ConformanceError(run.context.name, findings)
-    if not run.context.any_episode_ended():
+    if not run.context.has_ends:
         warnings.warn(
             f"{run.context.name}: no episode ended within {steps} steps, so nothing "
             "that happens after an end was checked; pass a larger `steps`, or make "
@@ -160,9 +162,7 @@ class _Run:
 
     def _check(self, check: Check) -> None:
         """Run a function in its modes, and add what it finds."""
-        problems: dict[str, dict[str, list[Problem]]] = {
-            code: {} for code in check.codes
-        }
+        problems: _Problems = {code: {} for code in check.codes}
         for mode in self._modes_of(check):
             if not self._is_stopped:
                 self._collect(check, mode, problems)
@@ -170,7 +170,7 @@ class _Run:
             if by_mode:
                 self._is_stopped |= check.is_vital
                 # Other modes mostly have the same problems: naming them is enough.
-                first = next(iter(by_mode.values()))
+                first = next(iter(by_mode.values())).values()
                 self.findings.append(Finding(code, tuple(first), tuple(by_mode)))
 
     def _modes_of(self, check: Check) -> tuple[AutoresetMode, ...]:
@@ -182,24 +182,15 @@ class _Run:
             return available[:1] or (AutoresetMode.NEXT_STEP,)
         return tuple(mode for mode in available if mode is check.modes)
 
-    def _collect(
-        self,
-        check: Check,
-        mode: AutoresetMode,
-        problems: dict[str, dict[str, list[Problem]]],
-    ) -> None:
+    def _collect(self, check: Check, mode: AutoresetMode, problems: _Problems) -> None:
         """Collect the problems in one mode: a few of each code, one of each place."""
-        places = set()
         try:
             with time_limit(self.limit):
                 for problem in check.run(self.context, mode):
-                    code = problem.code or check.codes[0]
-                    key = code, problem.place
-                    some = problems[code].setdefault(mode.name, [])
-                    if len(some) < _MOST and key not in places:
-                        some.append(problem)
-                    if problem.place:
-                        places.add(key)
+                    by_mode = problems[problem.code or check.codes[0]]
+                    by_place = by_mode.setdefault(mode.name, {})
+                    if len(by_place) < _MOST:
+                        by_place.setdefault(problem.place or problem.did, problem)
         except TimeLimitExceeded:
             codes = _join([*check.codes])
             self._report_overrun(f"the check {codes} in mode {mode.name}")
