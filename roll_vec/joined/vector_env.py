@@ -284,12 +284,11 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         steps = np.ones(self.num_envs, np.bool_) if mask is None else mask
         self._refuse_ended(ended & steps)
         actions = self._check_actions(actions, ended if mask is None else ~steps)
-        calls = []
+        calls, name = [], "step" if mask is None else "_step_some"
         for rows in self._rows:
             # Also of a part without steps: its successes are from now on False.
-            cut = self._cut(actions, rows)
-            some = Call("_step_some", (cut, steps[rows]))
-            calls.append(Call("step", (cut,)) if mask is None else some)
+            masks = () if mask is None else (mask[rows],)
+            calls.append(Call(name, (self._cut(actions, rows), *masks)))
         return self._join_steps(self._ask(calls), steps)
 
     def _refuse_ended(self, ended: NDArray[np.bool_]) -> None:
