@@ -19,12 +19,7 @@ from typing import Any
 import torch
 from conversations import FAMILIES, Conversation, ConversationRounds
 from display import LearningCurve, progress_bar
-from learning import (
-    EnvTime,
-    add_training_arguments,
-    load_checkpoint,
-    save_checkpoint,
-)
+from learning import EnvTime, add_training_arguments, load_checkpoint, save_checkpoint
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -46,21 +41,16 @@ class Block(nn.Module):
         self.heads = heads
         self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
         self.mix, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.hidden, self.back = (
-            nn.Linear(width, 4 * width),
-            nn.Linear(4 * width, width),
-        )
+        self.hidden = nn.Linear(width, 4 * width)
+        self.back = nn.Linear(4 * width, width)
 
     def forward(self, x: Tensor, cache: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return new values, and the keys and values of all positions so far."""
         n, length, width = x.shape
         parts = self.mix(self.norms[0](x)).view(n, length, 3, self.heads, -1)
         query, *new = parts.permute(2, 0, 3, 1, 4)
-        cache = (
-            torch.stack(new)
-            if cache is None
-            else torch.cat((cache, torch.stack(new)), 3)
-        )
+        earlier = [] if cache is None else [cache]
+        cache = torch.cat((*earlier, torch.stack(new)), 3)
         mixed = functional.scaled_dot_product_attention(
             query, cache[0], cache[1], is_causal=length > 1
         )

@@ -17,14 +17,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from learning import (
-    EnvTime,
-    LearningCurve,
-    add_training_arguments,
-    load_checkpoint,
-    progress_bar,
-    save_checkpoint,
-)
+from display import LearningCurve, progress_bar
+from learning import EnvTime, add_training_arguments, load_checkpoint, save_checkpoint
 from solver_episodes import GRIDS, Episodes, load_or_collect
 from torch import nn
 

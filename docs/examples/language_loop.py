@@ -15,12 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from conversations import (
-    ACTION_NAMES,
-    FAMILIES,
-    Conversation,
-    ConversationRounds,
-)
+from conversations import ACTION_NAMES, FAMILIES, Conversation, ConversationRounds
 from display import progress_bar
 
 # Valid actions that are seldom right.

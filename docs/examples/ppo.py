@@ -17,15 +17,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
+from display import LearningCurve, progress_bar
 from gymnasium.spaces import Discrete
-from learning import (
-    EnvTime,
-    LearningCurve,
-    add_training_arguments,
-    load_checkpoint,
-    progress_bar,
-    save_checkpoint,
-)
+from learning import EnvTime, add_training_arguments, load_checkpoint, save_checkpoint
 from policies import (
     Network,
     Policy,

@@ -40,13 +40,9 @@ class Episodes:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Episodes:
-        """Read the file that `save` wrote; ValueError if it is another one."""
+        """Read the file that `save` wrote; KeyError if it is another one."""
         with np.load(path) as file:
-            names = [field.name for field in fields(cls)]
-            if missing := sorted(set(names) - set(file)):
-                message = f"path: {os.fspath(path)!r} has no {', '.join(missing)}"
-                raise ValueError(message)
-            arrays = {name: file[name] for name in names}
+            arrays = {field.name: file[field.name] for field in fields(cls)}
         id, keywords = str(arrays.pop("id")), json.loads(str(arrays.pop("keywords")))
         return cls(id, keywords, **arrays)
 

@@ -21,7 +21,6 @@ from roll_vec.cli._errors import argument_error
 from roll_vec.cli._options import CHAT_OPTIONS, refuse_arguments
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.evaluation import ChatEndpoint, OraclePolicy, UniformPolicy
-from roll_vec.evaluation.chat import import_openai
 from roll_vec.evaluation.policies import ORACLE_ACTION, has_oracle
 from roll_vec.registration.any_id import import_from_here
 from roll_vec.trajectories import Turn
@@ -215,13 +214,11 @@ def make_endpoint(policy: str, arguments: argparse.Namespace) -> ChatEndpoint:
     if arguments.num_envs is not None:
         raise argument_error("--num-envs", "use --concurrency with an endpoint")
     try:
-        endpoint = ChatEndpoint(
+        return ChatEndpoint(
             policy, **{name: getattr(arguments, name) for name in _ENDPOINT_NAMES}
         )
     except InvalidOptionError as error:
         raise argument_error("--policy", one_line(error)) from error
-    import_openai()
-    return endpoint
 
 
 def refuse_chat(arguments: argparse.Namespace) -> None:

@@ -253,11 +253,11 @@ def _make_play(
     if is_endpoint(name):
         # The endpoint does not get it.
         refuse_arguments(arguments, ["seed"], "with --policy http(s)://...")
-        endpoint, history = make_endpoint(name, arguments), arguments.history
+        endpoint = make_endpoint(name, arguments)
         keywords = chat_keywords(split, keywords)
         envs = _make_envs(split, min(total, arguments.concurrency), keywords)
-        play = partial(play_chat_episodes, split, envs, endpoint, history=history)
-        return envs, play, {**endpoint.to_json(), "history": history}, keywords
+        play = partial(play_chat_episodes, split, envs, endpoint)
+        return envs, play, endpoint.to_json(), keywords
     refuse_chat(arguments)
     facts: _Keywords = {"name": name}
     if name == "random":

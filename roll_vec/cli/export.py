@@ -206,7 +206,7 @@ def _of_policy(
     def play(seeds: Sequence[int], first: int) -> Iterator[Trajectory]:
         with closing(_make(id, min(num_envs, len(seeds)), keywords)) as envs:
             if is_endpoint(policy):
-                yield from play_chat(envs, seeds, endpoint, history=arguments.history)
+                yield from play_chat(envs, seeds, endpoint)
                 return
             function = make_turn_policy(policy, envs, arguments.seed)
 

@@ -33,15 +33,7 @@ from roll_vec.text.options import TextOptions
 
 _FAULT = "A fault of the object in a pool: an exception, a time limit, a dead process."
 # Modules of games that have one page.
-_SMALL_GAMES = (
-    "acrobot",
-    "blackjack",
-    "cart_pole",
-    "cliff_walking",
-    "mountain_car",
-    "pendulum",
-    "taxi",
-)
+_SMALL_GAMES = "acrobot|blackjack|cart_pole|cliff_walking|mountain_car|pendulum|taxi"
 # Most actions that are listed by name.
 _MAX_LISTED = 32
 
@@ -101,7 +93,10 @@ class Info(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A program that a game is equal to, to the bit, in some of its parts."""
+    """A program that a game is equal to, to the bit, in some of its parts.
+
+    The section "Sources" has it as ``name : version; url``, or ``name : url``.
+    """
 
     name: str
     version: str
@@ -241,6 +236,8 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
     all_keywords = describe_keywords(spec)
     ends = read_entries(sections.get("Episode end", ""))
     rewards = read_entries(sections.get("Rewards", ""))
+    board = options.FAMILY.cells if isinstance(options, GridEnv) else ()
+    cells = tuple(Cell(k, one.glyph, one.meaning) for k, one in enumerate(board))
     return EnvDescription(
         id=spec.id,
         summary=summary,
@@ -254,12 +251,15 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
         keywords=all_keywords,
         batch_keywords=batch_keywords,
         render_modes=tuple(render_modes(spec) or ()),
-        cells=_list_cells(options),
+        cells=cells,
         rewards=tuple(Reward(entry.name, entry.text) for entry in rewards),
         terminated=tuple(end.text for end in ends if end.name == "terminated"),
         truncated=_list_limits(limit, options, ends, is_pooled),
         infos=_list_infos(docstrings, options, {one.name for one in all_keywords}),
-        sources=tuple(map(_read_source, read_entries(sections.get("Sources", "")))),
+        sources=tuple(
+            Source(one.name, *one.kind.rpartition("; ")[::2], one.text)
+            for one in read_entries(sections.get("Sources", ""))
+        ),
         differences=tuple(read_items(sections.get("Differences", ""))),
         page=_find_page(registered),
     )
@@ -270,21 +270,17 @@ def _make(
 ) -> tuple[Any, tuple[Observation, ...]]:
     """Return an environment without its wrappers, and all forms of observations."""
     env = gymnasium.make(spec, disable_env_checker=True, **keywords)
-    options = getattr(env.unwrapped, "options", None)
-    meanings = getattr(options, "OBS_MODES", {})
-    default = getattr(options, "obs_mode", "") if meanings else ""
-    spaces = {default: env.observation_space}
-    for mode in meanings:
-        if mode != default:
-            changed = {**keywords, "obs_mode": mode}
-            other = gymnasium.make(spec, disable_env_checker=True, **changed)
-            spaces[mode] = other.observation_space
-            other.close()
     env.close()
-    return env.unwrapped, tuple(
-        Observation(mode, _space_text(space), meanings.get(mode, ""))
-        for mode, space in spaces.items()
-    )
+    options = getattr(env.unwrapped, "options", None)
+    if not isinstance(options, ArrayEnv):
+        return env.unwrapped, (Observation("", _space_text(env.observation_space), ""),)
+    observations = []
+    for mode in dict.fromkeys([options.obs_mode, *options.OBS_MODES]):
+        changed = {**keywords, "obs_mode": mode}
+        with gymnasium.make(spec, disable_env_checker=True, **changed) as other:
+            space = _space_text(other.observation_space)
+        observations.append(Observation(mode, space, options.OBS_MODES[mode]))
+    return env.unwrapped, tuple(observations)
 
 
 def _space_text(space: gymnasium.Space[Any]) -> str:
@@ -306,6 +302,9 @@ def _list_infos(
     An entry is ``key : dtype; calls``, or ``key : dtype; calls; keyword=value``, which
     needs a keyword of this name.
     """
+    variables: dict[str, Info] = {}
+    if isinstance(options, ArrayEnv):
+        variables = {one.key: one for one in _list_variables(docstrings, options)}
     infos: dict[str, Info] = {}
     for key, kind, text in _entries_of(docstrings, "Infos"):
         dtype, calls, keyword = (*kind.split("; "), "")[:3]
@@ -313,9 +312,6 @@ def _list_infos(
             dtype = dtype.replace("num_actions", str(len(options.action_names)))
         if not keyword or keyword.partition("=")[0] in keywords:
             infos.setdefault(key, Info(key, dtype, calls, text, keyword))
-    variables: dict[str, Info] = {}
-    if isinstance(options, ArrayEnv):
-        variables = {one.key: one for one in _list_variables(docstrings, options)}
     return tuple({**variables, **infos}.values())
 
 
@@ -342,14 +338,6 @@ def _entries_of(docstrings: Sequence[Mapping[str, str]], title: str) -> list[Ent
     return [each for one in docstrings for each in read_entries(one.get(title, ""))]
 
 
-def _list_cells(options: Any) -> tuple[Cell, ...]:
-    """Return the cell codes of a board."""
-    if not isinstance(options, GridEnv):
-        return ()
-    cells = enumerate(options.FAMILY.cells)
-    return tuple(Cell(code, cell.glyph, cell.meaning) for code, cell in cells)
-
-
 def _list_limits(
     limit: int | None, options: Any, ends: Iterable[Entry], is_pooled: bool
 ) -> tuple[str, ...]:
@@ -362,17 +350,11 @@ def _list_limits(
     return (*texts, *[_FAULT] * is_pooled)
 
 
-def _read_source(entry: Entry) -> Source:
-    """Return a source; its entry is ``name : version; URL``, or with one of these."""
-    parts = re.fullmatch(r"(.*?)(?:; )?(\S+://\S+)?", entry.kind)
-    version, url = parts.groups("") if parts else ("", "")
-    return Source(entry.name, version, url, entry.text)
-
-
 def _find_page(registered: RegisteredEnv | None) -> str:
     """Return the page of a game of this package: most have the name of the module."""
     entry = "" if registered is None else str(registered.entry)
     module = re.match(r"roll_vec\.envs\.(\w+)", entry)
     if not module:
         return ""
-    return f"docs/games/{'small_games' if module[1] in _SMALL_GAMES else module[1]}.md"
+    is_small = re.fullmatch(_SMALL_GAMES, module[1])
+    return f"docs/games/{'small_games' if is_small else module[1]}.md"

@@ -6,11 +6,10 @@ in the layout of numpydoc.  The first sentence is its description in one line.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gymnasium.envs.registration import EnvSpec
@@ -46,7 +45,8 @@ class Keyword(NamedTuple):
     description : str
         All of it, with the docstring's mark-up of code.
     owner : str
-        The name of the class that defines it, such as ``GridEnv``; may be empty.
+        The name of the class that describes it, such as ``GridEnv``; that of the
+        environment where none does.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Keyword(NamedTuple):
     default: str
     summary: str
     description: str
-    owner: str = ""
+    owner: str
 
 
 def describe_keywords(spec: EnvSpec) -> tuple[Keyword, ...]:
@@ -80,13 +80,10 @@ def describe_keywords(spec: EnvSpec) -> tuple[Keyword, ...]:
     if not registered.pooled:
         for name in parse_options(entry, registered.keywords).unused_keywords:
             defaults.pop(name, None)
-    # These describe `action_mode` of pools.
-    options_classes = getattr(getattr(entry, "__init__", None), "options_classes", ())
-    classes = [*inspect.getmro(entry), *options_classes, TextOptions, ArrayEnv]
-    # A decorator of a constructor may add keywords that no class is known to define.
-    order = ["", *(one.__name__ for one in classes)]
-    keywords = _describe(defaults, entry, classes)
-    return tuple(sorted(keywords, key=lambda keyword: order.index(keyword.owner)))
+    options_classes = getattr(entry.__init__, "options_classes", ())
+    # `ArrayEnv` describes `action_mode` of pools, too.
+    owners = [entry, *options_classes, TextOptions, ArrayEnv]
+    return _describe(defaults, entry, owners)
 
 
 def describe_batch_keywords(pooled: bool) -> tuple[Keyword, ...]:
@@ -104,19 +101,11 @@ def describe_batch_keywords(pooled: bool) -> tuple[Keyword, ...]:
     return _describe(defaults, maker, [maker, BatchOptions, PoolOptions])
 
 
-def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    try:
-        return inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        # A function of C may have no signature.
-        return {}
-
-
 def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the defaults of the parameters that have names."""
     return {
         name: one.default
-        for name, one in _parameters(function).items()
+        for name, one in inspect.signature(function).parameters.items()
         if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
     }
 
@@ -124,50 +113,37 @@ def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
 def _describe(
     defaults: Mapping[str, Any], function: Callable[..., Any], owners: Sequence[Any]
 ) -> tuple[Keyword, ...]:
-    """Return keywords of a function; owners are the classes that may define them."""
-    keywords = []
-    for name, default in defaults.items():
-        kind, text = _look_up(name, owners)
-        if not kind and name in _parameters(function):
-            kind = _annotation(_parameters(function)[name])
+    """Return keywords of a function, in the order of the docstrings of the owners.
+
+    Those that no docstring describes come first.
+    """
+    # A game's docstring comes before those of its base classes.
+    parts = [
+        (owner.__name__, part)
+        for one in owners
+        for owner in (inspect.getmro(one) if isinstance(one, type) else (one,))
+        for part in (owner, vars(owner).get("__init__"))
+    ]
+    described: dict[str, tuple[str, str, str]] = {}
+    for owner, part in parts:
+        entries = read_parameters(getattr(part, "__doc__", None))
+        for name, entry in entries.items():
+            # An entry without a type says where the keyword is described.
+            if not described.get(name, ("", ""))[1]:
+                described[name] = (owner, *entry)
+    parameters, keywords = inspect.signature(function).parameters, []
+    places = {name: place for place, name in enumerate(described)}
+    for name in sorted(defaults, key=lambda name: places.get(name, -1)):
+        owner, kind, text = described.get(name, (owners[0].__name__, "", ""))
+        if not kind and name in parameters:
+            kind = _annotation(parameters[name])
         summary = _SENTENCE_END.split(text, maxsplit=1)[0]
-        owner = next((one.__name__ for one in owners if _defines(one, name)), "")
         literal = ""
-        if default is not inspect.Parameter.empty:
+        if (default := defaults[name]) is not inspect.Parameter.empty:
             # An enum is written as its value.
             literal = repr(getattr(default, "value", default))
         keywords.append(Keyword(name, kind, literal, summary, text, owner))
     return tuple(keywords)
-
-
-def _look_up(name: str, owners: Iterable[Any]) -> tuple[str, str]:
-    """Return the type and the description of a keyword; empty texts: unknown.
-
-    An entry without a type says where the keyword is described.
-    """
-    documented = [
-        part
-        for owner in owners
-        for one in (inspect.getmro(owner) if isinstance(owner, type) else (owner,))
-        for part in (one, vars(one).get("__init__"))
-    ]
-    parameters = [
-        read_parameters(getattr(part, "__doc__", None)) for part in documented
-    ]
-    entries = [each[name] for each in parameters if name in each]
-    with_type = [entry for entry in entries if entry[0]]
-    return next(iter([*with_type, *entries]), ("", ""))
-
-
-def _defines(owner: Any, name: str) -> bool:
-    """Return whether a function, or a class's own constructor, has a parameter."""
-    if isinstance(owner, type) and dataclasses.is_dataclass(owner):
-        return name in inspect.get_annotations(owner)
-    if isinstance(owner, type):
-        owner = vars(owner).get("__init__")
-    # Not those that a decorator adds: they are described elsewhere.
-    code = getattr(owner, "__code__", None)
-    return code is not None and name in inspect.getargs(code)[0]
 
 
 @functools.lru_cache(maxsize=256)
@@ -183,11 +159,9 @@ def read_parameters(docstring: str | None) -> dict[str, tuple[str, str]]:
 
 def _annotation(parameter: inspect.Parameter) -> str:
     """Return the annotation of a parameter, or the type of its default."""
-    if isinstance(parameter.annotation, str):
-        # Of modules with postponed evaluation.
-        return parameter.annotation
     if parameter.annotation is not parameter.empty:
-        return inspect.formatannotation(parameter.annotation)
+        # Those of modules with postponed evaluation are texts.
+        return inspect.formatannotation(parameter.annotation).strip("'")
     if parameter.default is parameter.empty or parameter.default is None:
         return ""
     return type(parameter.default).__name__

@@ -25,14 +25,11 @@ class Section(NamedTuple):
     name : str
         By which a page asks for it, such as ``rewards``.
     heading : str
-    columns : sequence of str
-        Titles of the columns, for a page; empty: the rows are lines.
     rows : sequence of sequences of str
     """
 
     name: str
     heading: str
-    columns: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
@@ -44,48 +41,37 @@ def describe_sections(description: EnvDescription) -> Iterator[Section]:
     ``batch-keywords`` and ``documentation``.
     """
     one = description
-    if one.observations[0].mode:
-        heading = "observations, by obs_mode; the first is the default"
-        titles = ["`obs_mode`", "space", "observation"]
-        modes = [
-            (_code(mode), _code(space), text) for mode, space, text in one.observations
-        ]
-        yield Section("observations", heading, titles, modes)
-    else:
-        spaces = [(_code(each.space),) for each in one.observations]
-        yield Section("observations", "observations", ["space"], spaces)
+    by_mode = ", by obs_mode; the first is the default"
+    heading = f"observations{by_mode * bool(one.observations[0].mode)}"
+    views = [
+        (_code(mode), _code(space), text) if mode else (_code(space),)
+        for mode, space, text in one.observations
+    ]
+    yield Section("observations", heading, views)
     # Actions that have only numbers are in the space.
     actions = one.action_space, one.list_actions(), one.action_note
-    yield Section("actions", "actions", (), [(text,) for text in actions])
+    yield Section("actions", "actions", [(text,) for text in actions])
     cells = [(str(code), _code(glyph), meaning) for code, glyph, meaning in one.cells]
-    yield Section("cells", "cell codes", ("code", "glyph", "meaning"), cells)
-    yield Section("rewards", "rewards", ("reward", "for"), one.rewards)
+    yield Section("cells", "cell codes", cells)
+    yield Section("rewards", "rewards", one.rewards)
     ends = [("terminated", text) for text in one.terminated]
     ends += [("truncated", text) for text in one.truncated]
-    yield Section("ends", "ends", ("end", "event"), ends)
+    yield Section("ends", "ends", ends)
     infos = []
     for each in one.infos:
         condition = f" With {_code(each.keyword)}." if each.keyword else ""
         meaning = f"{each.meaning}{condition}"
         infos.append((_code(each.key), each.dtype, each.calls, meaning))
-    yield Section("infos", "infos", ("key", "type", "call", "meaning"), infos)
-    sources = [
-        (f"[{x.name}]({x.url})" if x.url else x.name, x.version, x.parts)
-        for x in one.sources
-    ]
-    titles = ["source", "version", "equal to the bit"]
-    yield Section("sources", "equal to", titles, sources)
-    differences = [(text,) for text in one.differences]
-    yield Section("differences", "differs", ["difference"], differences)
-    modes_of_rendering = [(", ".join(one.render_modes),)]
-    yield Section("render-modes", "render modes", (), modes_of_rendering)
-    titles = ["keyword", "type", "meaning"]
-    rows = _keyword_rows(one.keywords)
-    yield Section("keywords", "keywords (-o KEY=VALUE)", titles, rows)
+    yield Section("infos", "infos", infos)
+    sources = [(f"[{x.name}]({x.url})", x.version, x.parts) for x in one.sources]
+    yield Section("sources", "equal to", sources)
+    yield Section("differences", "differs", [(text,) for text in one.differences])
+    yield Section("render-modes", "render modes", [(", ".join(one.render_modes),)])
+    keywords = _keyword_rows(one.keywords)
+    yield Section("keywords", "keywords (-o KEY=VALUE)", keywords)
     heading = f"keywords of a batch ({one.batch})"
-    rows = _keyword_rows(one.batch_keywords)
-    yield Section("batch-keywords", heading, titles, rows)
-    yield Section("documentation", "documentation", (), [(one.page,)])
+    yield Section("batch-keywords", heading, _keyword_rows(one.batch_keywords))
+    yield Section("documentation", "documentation", [(one.page,)])
 
 
 def format_description(description: EnvDescription) -> str:

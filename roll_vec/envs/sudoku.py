@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.bound_steps import BoundStep
+from roll_vec.arrays.engine import ArrayEngine
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.grid_family import Cell
-from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import check_each
 from roll_vec.envs.level_sets import Faults, Grids, LevelSet, refuse_beside_levels
@@ -24,7 +23,6 @@ from roll_vec.envs.python_random import (
     seed_random,
 )
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int, count_cores
 from roll_vec.render.numbers import paint_numbers
@@ -36,8 +34,6 @@ FORMAT_PENALTY = -0.1
 MAX_STEPS = 1 << 23
 # Puzzles are solved in parts of this size: each takes 4 kB.
 _MANY = 1 << 12
-# A thread solves at least this many of them.
-_PUZZLES_PER_THREAD = 1 << 10
 _DIGITS = re.compile(r"[0-9._*]+")
 _MANY_DIGITS = re.compile(r"[0-9._*]{9}")
 # By letter of a text; 255: no cell.
@@ -490,22 +486,14 @@ def solve_puzzles(
     counts : (m,) uint8
         0, 1, 2 for two or more, or 3 if the search gave up after `MAX_STEPS`.
     """
-    keywords: dict[str, Any] = {"levels": puzzles}
-    options, slices, parts = _Solver(**keywords), SliceSizer("puzzles"), []
-    constants = tuple(options.kernel_constants.values())
-    split = count_cores(), _PUZZLES_PER_THREAD, slices
+    parts = []
     for start in range(0, len(puzzles), _MANY):
-        numbers = np.arange(start, min(start + _MANY, len(puzzles)), dtype=np.uint64)
-        m, last = len(numbers), np.full_like(numbers, (1 << 64) - 1)
-        variables, generators = options.allocate(m), np.zeros((PCG_WORDS, m), np.uint64)
-        state = variables, constants, generators, np.zeros(m, np.int32)
-        # The kernel begins the episode after the last, which is number 0.
-        seeding = False, 0, 0, numbers, last
-        fixed = options.rules_of(0), state, seeding
-        bound = BoundStep(options.family(), *fixed, observes=False)
-        arguments = bound.words, np.arange(m), (), False
-        for_row_ranges(bound.begin, m, *split, arguments)
-        named = options.named(variables)
+        keywords: dict[str, Any] = {"levels": puzzles[start : start + _MANY]}
+        options, count = _Solver(**keywords), len(keywords["levels"])
+        engine = ArrayEngine(options, count, None, count_cores())
+        # The level of seed i is puzzle i.
+        engine.reset(np.arange(count), range(count))
+        named = options.named(engine.variables)
         parts.append((named["solution"], named["num_missing"]))
     solutions, counts = map(np.concatenate, zip(*parts, strict=True))
     return solutions, counts

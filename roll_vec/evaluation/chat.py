@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -22,7 +23,6 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
-from urllib.parse import urlsplit
 
 from gymnasium.spaces import Text
 
@@ -46,6 +46,8 @@ _REFUSALS = (301, 302, 303, 307, 308, 401, 403, 404)
 _MAX_REASON = 300
 # The longest time that the client waits before it repeats a request, in seconds.
 _MAX_WAIT = 60
+# An address without a user name, a password, a query and a fragment.
+_URL = r"https?://([\w.-]+|\[[\da-f:.]+\])(:[1-9]\d*)?(/[^?#\s]*)?"
 # Fields of a request that ``extra_body`` may not have.
 _FIELDS = ("model", "messages", "n", "stream", "temperature", "max_tokens")
 
@@ -90,10 +92,14 @@ class ChatEndpoint:
         ``system``: the instruction is a message of the system.  ``user``: it stands
         before the first observation of a request, in the message of the user, for
         models that have no system role.
+    history : int or None
+        How many turns before the present one a request has; None: all.
 
     Raises
     ------
     InvalidOptionError
+    MissingExtraError
+        Without the extra ``chat``.
     """
 
     url: str
@@ -104,6 +110,7 @@ class ChatEndpoint:
     retries: int = 5
     extra_body: Mapping[str, Any] | None = field(default=None, hash=False)
     instruction_role: str = "system"
+    history: int | None = None
 
     def __post_init__(self) -> None:
         _check_url(self.url)
@@ -112,17 +119,21 @@ class ChatEndpoint:
             raise InvalidOptionError.expected("model", accepted, self.model)
         if self.temperature is not None:
             check_number("temperature", self.temperature, 0, 100)
-        if self.max_tokens is not None:
-            check_int("max_tokens", self.max_tokens, 1)
+        for name, low in (("max_tokens", 1), ("history", 0)):
+            if getattr(self, name) is not None:
+                check_int(name, getattr(self, name), low)
         check_number("timeout", self.timeout, 0.001, 1e6)
         check_int("retries", self.retries, 0)
         object.__setattr__(self, "extra_body", _copy_fields(self.extra_body))
         check_choice("instruction_role", self.instruction_role, ("system", "user"))
+        feature = "a policy behind an HTTP endpoint"
+        MissingExtraError.import_module("openai", feature, extra="chat")
 
     def to_json(self) -> dict[str, Any]:
         """Return everything that answers depend on."""
         facts: dict[str, Any] = {"name": self.url, "model": self.model}
         facts |= {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        facts["history"] = self.history
         for name in ("extra_body", "instruction_role"):
             # Most requests have none of them.
             if getattr(self, name) != getattr(ChatEndpoint, name):
@@ -136,18 +147,10 @@ def _check_url(url: Any) -> None:
         f"http(s)://HOST[:PORT]/PATH, with the key in {API_KEY} if there is one; a "
         "user name, a password, ? and # are refused, because they can be secrets"
     )
-    text = url if isinstance(url, str) else ""
-    with suppress(ValueError):
-        parts = urlsplit(text)
-        has_secret = "@" in parts.netloc or parts.query or parts.fragment
-        is_web = parts.scheme in ("http", "https") and parts.hostname
-        if is_web and parts.port != 0 and not has_secret:
-            return
-    if any(mark in text for mark in "@?#"):
+    if not (isinstance(url, str) and re.fullmatch(_URL, url, re.IGNORECASE)):
         # An error is shown and logged: it does not repeat a secret.
-        message = f"url: expected {accepted}"
-        raise InvalidOptionError(message)
-    raise InvalidOptionError.expected("url", accepted, url)
+        value = "one with @, ? or #" if re.search("[@?#]", str(url)) else url
+        raise InvalidOptionError.expected("url", accepted, value)
 
 
 def _copy_fields(value: Any) -> dict[str, Any] | None:
@@ -164,22 +167,12 @@ def _copy_fields(value: Any) -> dict[str, Any] | None:
     return fields
 
 
-def import_openai() -> Any:
-    """Return the module ``openai``.
-
-    Raises
-    ------
-    MissingExtraError
-    """
-    feature = "a policy behind an HTTP endpoint"
-    return MissingExtraError.import_module("openai", feature, extra="chat")
-
-
 class _ChatClient:
     """A connection to an endpoint."""
 
-    def __init__(self, endpoint: ChatEndpoint, history: int | None) -> None:
-        openai = import_openai()
+    def __init__(self, endpoint: ChatEndpoint) -> None:
+        import openai
+
         # The line end of a file that a key was read from is none of it.
         self._key = os.environ.get(API_KEY, "").strip()
         if not (self._key.isascii() and self._key.isprintable()):
@@ -195,16 +188,12 @@ class _ChatClient:
             http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
         )
         self.close = self._client.close
-        self._endpoint, self._history, retries = endpoint, history, endpoint.retries
+        self._endpoint, retries = endpoint, endpoint.retries
         self._seconds = 2 * endpoint.timeout * (retries + 1) + _MAX_WAIT * retries
-        sampling = {
-            "temperature": endpoint.temperature,
-            "max_tokens": endpoint.max_tokens,
-        }
-        sampling = {
-            name: value for name, value in sampling.items() if value is not None
-        }
-        self._fields = {**(endpoint.extra_body or {}), **sampling}
+        self._fields = dict(endpoint.extra_body or {})
+        for name in ("temperature", "max_tokens"):
+            if getattr(endpoint, name) is not None:
+                self._fields[name] = getattr(endpoint, name)
 
     async def answer(self, instruction: str | None, turns: Sequence[str]) -> str:
         """Return the model's answer; a refusal, or none, is the empty text.
@@ -226,8 +215,8 @@ class _ChatClient:
         Exception
             Of the client, if all attempts have failed.
         """
-        if self._history is not None:
-            turns = turns[max(len(turns) - 1 - 2 * self._history, 0) :]
+        if self._endpoint.history is not None:
+            turns = turns[max(len(turns) - 1 - 2 * self._endpoint.history, 0) :]
         texts, roles = [*turns], ["user", "assistant"] * len(turns)
         if instruction is not None and self._endpoint.instruction_role == "system":
             texts, roles = [instruction, *texts], ["system", *roles]
@@ -280,11 +269,7 @@ def _replace_halves(text: str) -> str:
 
 
 def play_chat(
-    envs: Any,
-    seeds: Sequence[int],
-    endpoint: ChatEndpoint,
-    *,
-    history: int | None = None,
+    envs: Any, seeds: Sequence[int], endpoint: ChatEndpoint
 ) -> Iterator[Trajectory]:
     """Play each seed once, by a chat with a model, and yield the episodes in order.
 
@@ -301,8 +286,6 @@ def play_chat(
     seeds : sequence of int
         Episode i is the one that ``reset(seed=seeds[i])`` begins.
     endpoint : ChatEndpoint
-    history : int or None
-        How many turns before the present one a request has; None: all.
 
     Yields
     ------
@@ -316,10 +299,8 @@ def play_chat(
         If the endpoint refuses all requests.
     InvalidOptionError
         If an argument, or the key, cannot be used.
-    MissingExtraError
-        Without the extra ``chat``.
     """
-    return in_order(_Conversations(envs, seeds, endpoint, history).episodes())
+    return in_order(_Conversations(envs, seeds, endpoint).episodes())
 
 
 def play_chat_episodes(
@@ -327,22 +308,20 @@ def play_chat_episodes(
     envs: Any,
     endpoint: ChatEndpoint,
     episodes: Sequence[int] | None = None,
-    *,
-    history: int | None = None,
 ) -> Iterator[EpisodeRecord]:
     """Play some episodes of a split by a chat; yield each when it has ended.
 
     Parameters
     ----------
     split : Split
-    envs, endpoint, history
+    envs, endpoint
         As for `play_chat`.
     episodes : sequence of int, optional
         Numbers in the split; None: all.
     """
     numbers = list(range(len(split)) if episodes is None else episodes)
     seeds = [split.seeds[number] for number in numbers]
-    conversations = _Conversations(envs, seeds, endpoint, history)
+    conversations = _Conversations(envs, seeds, endpoint)
     for index, trajectory in conversations.episodes():
         yield EpisodeRecord(
             episode=numbers[index],
@@ -371,22 +350,12 @@ def chat_keywords(split: Split, keywords: dict[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InvalidOptionError
-        If the environment has no texts.
+        If the environment has no texts, or a keyword cannot be used.
     """
     is_grid = "obs_mode" in ENVIRONMENTS[split.id].defaults()
     defaults = TEXTS if is_grid else {"action_pattern": TEXTS["action_pattern"]}
-    try:
-        envs = split.make_vec(1, **{**defaults, **keywords})
-    except InvalidOptionError as error:
-        # An error of the user's keywords is raised here.
-        split.make_vec(1, **keywords).close()
-        message = (
-            "policy: a model needs observations and actions that are texts, which "
-            f"{split.id} does not have"
-        )
-        raise InvalidOptionError(message) from error
     keywords = {**defaults, **keywords}
-    with closing(envs):
+    with closing(split.make_vec(1, **keywords)) as envs:
         _, infos = envs.reset(seed=[split.seeds[0]])
         examples = getattr(envs.single_action_space, "examples", None)
     if "env_instruction" in keywords or keywords["action_pattern"] is None:
@@ -402,20 +371,12 @@ def chat_keywords(split: Split, keywords: dict[str, Any]) -> dict[str, Any]:
 class _Conversations:
     """The thread of an event loop in which each environment has a conversation."""
 
-    def __init__(
-        self,
-        envs: Any,
-        seeds: Sequence[int],
-        endpoint: ChatEndpoint,
-        history: int | None,
-    ) -> None:
+    def __init__(self, envs: Any, seeds: Sequence[int], endpoint: ChatEndpoint) -> None:
         for space in (envs.single_observation_space, envs.single_action_space):
             if not isinstance(space, Text):
                 accepted = "environments of texts (obs_mode='text', action_mode='text')"
                 raise InvalidOptionError.expected("envs", accepted, space)
-        if history is not None:
-            check_int("history", history, 0)
-        self._client = _ChatClient(endpoint, history)
+        self._client = _ChatClient(endpoint)
         self._envs, self._sessions, self._seeds = envs, Sessions(envs), seeds
 
     def episodes(self) -> Iterator[tuple[int, Trajectory]]:

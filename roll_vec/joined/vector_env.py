@@ -142,12 +142,9 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
             [one.single_action_space for one in all_of], self._sizes
         )
         if first.has_objects:
-            self._check = partial(
-                check_action_batch,
-                self.single_action_space,
-                self.action_space,
-                accepts_noop=first.accepts_noop,
-            )
+            both = self.single_action_space, self.action_space
+            zero = first.accepts_noop
+            self._check = partial(check_action_batch, *both, accepts_noop=zero)
         else:
             self._check = self.parts[0].engine.check_actions
         # Whether the parts can exchange snapshots.
@@ -163,9 +160,8 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         sizes = np.repeat(group_sizes, np.floor_divide(self._sizes, group_sizes))
         self.group_ids: NDArray[np.int64] = np.repeat(np.arange(len(sizes)), sizes)
         self.families = dict(zip(names, map(range, starts, starts[1:]), strict=False))
-        self._family_of = np.repeat(
-            np.array(names, object), self._sizes if names else 0
-        )
+        # The name of each environment's part.
+        self._family_of = np.array(names, object).repeat(self._sizes if names else 0)
         for part, start in zip(self.parts, starts, strict=False):
             if isinstance(part, RollVectorEnv):
                 part._become_part(start)
@@ -213,10 +209,9 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
                     # Its environments have other numbers in this batch.
                     texts = {start + i: text for i, text in error.errors.items()}
                     EnvironmentFaultError.__init__(error, texts)
-                is_failure = isinstance(error, _FAILURES)
-                is_known = isinstance(error, RollVecError) and not is_failure
-                is_lost = isinstance(error, PartLostError)
-                has_moved |= is_lost or (moves and not is_known)
+                is_known = isinstance(error, RollVecError)
+                if isinstance(error, _FAILURES) or not is_known:
+                    has_moved |= moves or isinstance(error, PartLostError)
                 errors.append(error)
         self._obstacle = _BROKEN if has_moved else before
         if errors:
@@ -289,13 +284,11 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
         steps = np.ones(self.num_envs, np.bool_) if mask is None else mask
         self._refuse_ended(ended & steps)
         actions = self._check_actions(actions, ended if mask is None else ~steps)
-        calls = []
+        calls, name = [], "step" if mask is None else "_step_some"
         for rows in self._rows:
             # Also of a part without steps: its successes are from now on False.
-            call = Call("step", (self._cut(actions, rows),))
-            if mask is not None:
-                call = Call("_step_some", (*call.arguments, mask[rows]))
-            calls.append(call)
+            masks = () if mask is None else (mask[rows],)
+            calls.append(Call(name, (self._cut(actions, rows), *masks)))
         return self._join_steps(self._ask(calls), steps)
 
     def _refuse_ended(self, ended: NDArray[np.bool_]) -> None:
@@ -411,13 +404,13 @@ class JoinedVectorEnv(VectorEnv[Any, Any, Any]):
             self._refuse_ended(ended)
             actions = check_plan(actions, self._check_actions, ended, mode)
             if self._joins_rollouts:
-                cuts = [
-                    [self._cut(one, rows) for one in actions] for rows in self._rows
-                ]
-                results = self._ask([Call("unroll", (cut,)) for cut in cuts])
+                calls = []
+                for rows in self._rows:
+                    cut = [self._cut(batch, rows) for batch in actions]
+                    calls.append(Call("unroll", (cut,)))
                 steps = np.ones((count, self.num_envs), np.bool_)
-                return Rollout(*self._join_steps(results, steps, out))
-        batches = [batch for batch, _ in self._ask_all("observe")]
+                return Rollout(*self._join_steps(self._ask(calls), steps, out))
+        batches, _ = zip(*self._ask_all("observe"), strict=True)
         observations = join_batches(space, batches)
         try:
             return run_steps(self, self.step, observations, actions, count, out)

@@ -136,7 +136,7 @@ General
 - ``call-limit``: calls return in time; the checker stops at the first that does not.
 """
 
-from roll_vec.testing.report import ConformanceError, Report
+from roll_vec.testing.report import ConformanceError
 from roll_vec.testing.runner import check_vector_env
 
-__all__ = ["ConformanceError", "Report", "check_vector_env"]
+__all__ = ["ConformanceError", "check_vector_env"]

@@ -5,18 +5,15 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.testing.comparison import difference
+from roll_vec.testing.comparison import difference, mismatches
 from roll_vec.testing.context import Context
 from roll_vec.testing.errors import CallFailed
 from roll_vec.testing.recorder import Call, Recorder, Transition
 from roll_vec.testing.report import Problem
-
-# Problems to report of one code in one mode; the others are mostly more of the same.
-MOST = 3
 
 Problems: TypeAlias = Iterator[Problem]
 Modes: TypeAlias = Literal["once", "each"] | AutoresetMode
@@ -37,22 +34,43 @@ class Check:
         The modes to run in: the first available one, every one, or this one alone.
     is_vital : bool
         True: when this check finds something, no later check makes sense.
-    most : int
-        Problems to report of each code in one mode.
     """
 
     codes: tuple[str, ...]
     run: Run
     modes: Modes
     is_vital: bool
-    most: int
 
 
 def check(
-    *codes: str, modes: Modes = "once", is_vital: bool = False, most: int = MOST
+    *codes: str, modes: Modes = "once", is_vital: bool = False
 ) -> Callable[[Run], Check]:
     """Return a decorator that makes a `Check` of a function."""
-    return lambda run: Check(codes, run, modes, is_vital, most)
+    return lambda run: Check(codes, run, modes, is_vital)
+
+
+def differ(left: Any, right: Any, did: str, left_is: str, **more: str) -> Problems:
+    """Yield a problem if two values differ.
+
+    Parameters
+    ----------
+    left, right : object
+    did : str
+        Of the problem.
+    left_is : str
+        The left one in words.
+    **more
+        Other parameters of the problem.
+    """
+    diff = difference(left, right)
+    if diff is not None:
+        yield Problem(did, f"{diff} (left: {left_is})", **more)
+
+
+def mismatch(did: str, form: Any, value: Any, place: str, code: str = "") -> Problems:
+    """Yield a problem for each part of a value that is not of the kind of a form."""
+    for at, actual, expected in mismatches(form, value, place):
+        yield Problem(did, actual, expected, at, code)
 
 
 def repeat(
@@ -84,10 +102,10 @@ def repeat(
             # It did not raise the first time.
             yield Problem(failure.did + note, failure.text, code=code)
             return
-        diff = difference(call.results, again.results)
-        if diff is not None:
-            actual = f"{diff} (left: {left_is})"
-            yield Problem(again.did + note, actual, code=code)
+        did = again.did + note
+        problems = [*differ(call.results, again.results, did, left_is, code=code)]
+        if problems:
+            yield from problems
             return
         after(again)
 

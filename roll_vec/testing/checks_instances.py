@@ -10,10 +10,10 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from roll_vec.testing.check import Problems, check
-from roll_vec.testing.comparison import difference, show
+from roll_vec.testing.check import Problems, check, differ
+from roll_vec.testing.comparison import show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.errors import CallFailed, describe_error, skip
+from roll_vec.testing.errors import CallFailed, describe_error
 from roll_vec.testing.report import Problem
 
 
@@ -74,10 +74,8 @@ def autoreset_modes(ctx: Context, _: AutoresetMode) -> Problems:
 @check("autoreset-string")
 def autoreset_string(ctx: Context, _: AutoresetMode) -> Problems:
     """Make an id by the text of each mode."""
-    if not ctx.is_id:
-        skip("only asked of ids")
-    if not ctx.accepts_autoreset_mode:
-        skip("autoreset_mode is refused")
+    if not (ctx.is_id and ctx.accepts_autoreset_mode):
+        return
     for mode in ctx.modes:
         try:
             with ctx.open(mode, autoreset_mode=mode.value) as run:
@@ -128,7 +126,7 @@ def attributes(ctx: Context, mode: AutoresetMode) -> Problems:
 def spec_rebuild(ctx: Context, mode: AutoresetMode) -> Problems:
     """Make an id again of the spec of its instance, and reset both."""
     if not ctx.is_id:
-        skip("only asked of ids")
+        return
     with ctx.open(mode) as run:
         did = f"make_vec({run.origin}.unwrapped.spec)"
         try:
@@ -148,6 +146,4 @@ def spec_rebuild(ctx: Context, mode: AutoresetMode) -> Problems:
             )
         finally:
             again.close()
-        diff = difference(first, second)
-        if diff is not None:
-            yield Problem(did, f"{diff} (left: the first one)")
+        yield from differ(first, second, did, "the first one")

@@ -9,10 +9,10 @@ import numpy as np
 from gymnasium.error import DependencyNotInstalled
 from gymnasium.vector import AutoresetMode
 
-from roll_vec.testing.check import Problems, check, repeat
-from roll_vec.testing.comparison import UNKNOWN, difference, mismatches, show
+from roll_vec.testing.check import Problems, check, differ, mismatch, repeat
+from roll_vec.testing.comparison import UNKNOWN, show
 from roll_vec.testing.context import NUM_ENVS, Context
-from roll_vec.testing.errors import CallFailed, describe_error, error_of, skip
+from roll_vec.testing.errors import CallFailed, describe_error, error_of
 from roll_vec.testing.report import Problem
 
 _UNKNOWN_MODE = "no_such_render_mode"
@@ -49,9 +49,7 @@ def use_after_close(ctx: Context, mode: AutoresetMode) -> Problems:
                 again = run.step() if call.is_step else run.reset(seed=ctx.seed)
             except CallFailed:
                 continue
-        diff = difference(call.results, again.results)
-        if diff is not None:
-            yield Problem(did, f"no error, and {diff} (left: not closed)")
+        yield from differ(call.results, again.results, did, "not closed")
 
 
 @check("vector-methods")
@@ -72,8 +70,7 @@ def vector_methods(ctx: Context, mode: AutoresetMode) -> Problems:
         except Exception as error:
             yield Problem(did, describe_error(error), "a tuple")
             return
-        for _, found, expected in mismatches(_ONE_EACH, value, ""):
-            yield Problem(did, found, expected)
+        yield from mismatch(did, _ONE_EACH, value, "")
 
 
 @check("render-mode-unknown")
@@ -96,11 +93,8 @@ def render(ctx: Context, mode: AutoresetMode) -> Problems:
     """Repeat the long run in each render mode, and render after each call."""
     with ctx.open(mode) as run:
         declared = run.env.metadata.get("render_modes") or []
-    modes = [name for name in declared if name != "human"]
-    if not modes:
-        skip("metadata['render_modes'] names none but human")
-    calls, reason = ctx.long_run(mode)[:_CALLS_RENDERED], ""
-    for render_mode in modes:
+    calls = ctx.long_run(mode)[:_CALLS_RENDERED]
+    for render_mode in [name for name in declared if name != "human"]:
         did = f"render_mode={render_mode!r}"
         try:
             with ctx.open(mode, render_mode=render_mode) as run:
@@ -123,21 +117,18 @@ def render(ctx: Context, mode: AutoresetMode) -> Problems:
             cause: BaseException = error
             if isinstance(error, CallFailed):
                 did, cause = error.did, error.error
-            reason = f"rendering raises {describe_error(cause)}"
             # A factory need not accept the argument, nor need packages be installed.
-            if not ctx.is_id and "argument 'render_mode'" in str(cause):
-                skip(f"the factory takes no render_mode: {cause}")
-            if not isinstance(cause, (DependencyNotInstalled, ImportError)):
+            is_refused = not ctx.is_id and "argument 'render_mode'" in str(cause)
+            if not (
+                is_refused or isinstance(cause, (DependencyNotInstalled, ImportError))
+            ):
                 yield Problem(did, describe_error(cause), "frames")
-    if reason:
-        skip(reason, "render-moves")
 
 
 def _wrong_frames(did: str, frames: Any, render_mode: str) -> Problems:
     form = ("",) * NUM_ENVS if render_mode == "ansi" else _ONE_EACH
-    problems = [*mismatches(form, frames, "frames")]
-    for place, found, expected in problems:
-        yield Problem(did, found, expected, place)
+    problems = [*mismatch(did, form, frames, "frames")]
+    yield from problems
     if not problems and render_mode == "rgb_array":
         for env, frame in enumerate(frames):
             is_bytes = isinstance(frame, np.ndarray) and frame.dtype == np.uint8

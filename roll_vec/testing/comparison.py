@@ -246,29 +246,10 @@ def _scalars_equal(left: Any, right: Any) -> bool:
 
 def show(value: Any) -> str:
     """Return `value` as one short line."""
-    text = " ".join(_format(value).split())
-    if len(text) > _MAX_CHARACTERS:
-        text = f"{text[: _MAX_CHARACTERS - 1]}…"
-    return text
-
-
-def _format(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        kind = f"{value.dtype} array of shape {value.shape}"
-        if value.size > _MAX_ENTRIES:
-            return kind
-        return f"{np.array2string(value, separator=', ')} ({kind})"
-    if isinstance(value, np.generic):
-        return repr(value.item())
-    if isinstance(value, dict):
-        items = [f"{key!r}: {_format(item)}" for key, item in value.items()]
-        return f"{{{', '.join(items)}}}"
-    if type(value) in {tuple, list}:
-        text = ", ".join(map(_format, value))
-        # A tuple of one has its comma.
-        comma = "," * (len(value) == 1)
-        return f"({text}{comma})" if isinstance(value, tuple) else f"[{text}]"
-    return repr(value)
+    value = value.item() if isinstance(value, np.generic) else value
+    with np.printoptions(threshold=_MAX_ENTRIES, edgeitems=2):
+        text = " ".join(repr(value).split())
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[: _MAX_CHARACTERS - 1]}…"
 
 
 def overwrite(value: Any) -> None:

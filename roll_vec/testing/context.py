@@ -13,9 +13,9 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from roll_vec.testing.comparison import observation_of
 from roll_vec.testing.errors import (
     CallFailed,
+    DoesNotApply,
     TimeLimitExceeded,
     describe_error,
-    skip,
     time_limit,
 )
 from roll_vec.testing.recorder import ActionPlan, Call, Recorder, Transition
@@ -77,6 +77,8 @@ class Context:
         Codes of checks that failed and on which later ones depend.
     failed_closings : dict of str
         Errors of `close`, and the call that made the instance.
+    has_ends : bool
+        Whether an episode ended in a long run.
     warned : list of warnings.WarningMessage
         Warnings that contain a traceback.
     """
@@ -110,14 +112,14 @@ class Context:
         self.unsupported: set[str] = set()
         self.failed_closings: dict[str, str] = {}
         self.warned: list[Any] = []
+        self.has_ends = False
         self._long_runs: dict[AutoresetMode, Recorder | CallFailed] = {}
 
     def explore(self) -> None:
         """Find out how to make instances, and in which autoreset modes."""
-        if self.is_id:
-            self.attempts[None] = self._attempt()
-        for mode in AutoresetMode:
-            self.attempts[mode] = self._attempt(autoreset_mode=mode)
+        for mode in (None, *AutoresetMode):
+            keywords = {} if mode is None else {"autoreset_mode": mode}
+            self.attempts[mode] = self._attempt(**keywords)
         # An instance that declares another mode is not checked as if it were in this.
         self.modes = tuple(
             mode
@@ -128,8 +130,6 @@ class Context:
         )
         self.accepts_autoreset_mode = bool(self.modes)
         if not self.modes:
-            if None not in self.attempts:
-                self.attempts[None] = self._attempt()
             default = self.attempts[None]
             if isinstance(default.mode, AutoresetMode):
                 self.modes = (default.mode,)
@@ -224,7 +224,7 @@ class Context:
     def require(self, slug: str) -> None:
         """Skip the check when the check `slug`, on which it depends, has failed."""
         if slug in self.unsupported:
-            skip(f"it needs the rule of [{slug}] to hold")
+            raise DoesNotApply
 
     def run(
         self,
@@ -247,7 +247,8 @@ class Context:
         """Return the calls of the long run in `mode`, which all checks share."""
         if mode not in self._long_runs:
             try:
-                self._long_runs[mode] = self.run(mode, self.steps)
+                run = self._long_runs[mode] = self.run(mode, self.steps)
+                self.has_ends |= any(call.dones.any() for call in run.calls)
             except CallFailed as failure:
                 self._long_runs[mode] = failure
         recorder = self._long_runs[mode]
@@ -255,12 +256,10 @@ class Context:
             raise recorder
         return recorder.calls
 
-    def ends(self, mode: AutoresetMode, *codes: str) -> list[Call]:
-        """Return the steps of the long run in which an episode ended, or skip."""
-        calls = [call for call in self.long_run(mode) if call.dones.any()]
-        if not calls:
-            skip(f"no episode ended within {self.steps} steps", *codes)
-        return calls
+    def require_ends(self, mode: AutoresetMode) -> None:
+        """Skip the check when no episode ended in the long run."""
+        if not any(call.dones.any() for call in self.long_run(mode)):
+            raise DoesNotApply
 
     def episodes(self, calls: Sequence[Call]) -> list[list[Transition]]:
         """Return the resets and steps of each environment in a recorder's calls."""
@@ -272,12 +271,3 @@ class Context:
     def observation(self, call: Call, env: int) -> Any:
         """Return the observation of environment `env` in a call."""
         return observation_of(self.observation_space, call.observations, env)
-
-    def any_episode_ended(self) -> bool:
-        """Return whether an episode ended in any long run."""
-        return any(
-            call.dones.any()
-            for recorder in self._long_runs.values()
-            if isinstance(recorder, Recorder)
-            for call in recorder.calls
-        )

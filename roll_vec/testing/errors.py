@@ -8,30 +8,14 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 TRACEBACK = "Traceback (most recent call last)"
 _MAX_CHARACTERS = 240
 
 
 class DoesNotApply(Exception):
-    """Raised when a check makes no sense for this environment; the text says why.
-
-    Parameters
-    ----------
-    reason : str
-    *codes : str
-        The codes of the check that were not looked at; none: all.
-    """
-
-    def __init__(self, reason: str, *codes: str) -> None:
-        super().__init__(reason)
-        self.codes = codes
-
-
-def skip(reason: str, *codes: str) -> NoReturn:
-    """Leave the running check for this reason; see `DoesNotApply`."""
-    raise DoesNotApply(reason, *codes)
+    """Raised when a check makes no sense for this environment."""
 
 
 class CallFailed(Exception):

@@ -206,8 +206,7 @@ class Recorder:
         Raises
         ------
         CallFailed
-            When the call raises, or returns anything but a tuple of two or five values
-            with a dict at its end.
+            When the call raises, or returns another number of values.
         """
         text, starts = _STEP, self.reset_pending.copy()
         names: tuple[str, ...] = "observations", *_OUTCOME, "infos"
@@ -227,13 +226,9 @@ class Recorder:
                 if is_step
                 else self.env.reset(**arguments)
             )
-            is_right = isinstance(result, tuple) and len(result) == len(names)
-            if not is_right or not isinstance(result[-1], dict):
-                message = f"it returned {show(result)}"
-                raise TypeError(message)
+            results = dict(zip(names, copy.deepcopy(result), strict=True))
         except Exception as error:
             raise CallFailed(self.describe(text), error) from error
-        results = dict(zip(names, copy.deepcopy(result), strict=True))
         call = Call(self, text, before, starts, results, arguments, result)
         self.calls.append(call)
         self._positions += ~starts & is_step

@@ -1,12 +1,14 @@
-"""The findings of one run of the checker, and the error message that lists them."""
+"""The findings of one run of the checker, and the error that lists them."""
 
 from __future__ import annotations
 
 import importlib
-import re
 import textwrap
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
+
+from roll_vec.docstrings import read_items, read_sections
 
 _WIDTH = 100
 
@@ -64,87 +66,22 @@ class Finding:
         The first few, of the first autoreset mode that has any.
     modes : tuple of str
         Every autoreset mode that has problems.
-
-    Attributes
-    ----------
-    group, title : str
-        The check's subject; the rule that should hold.  Empty under ``python -OO``,
-        which has no docstrings.
     """
 
     slug: str
     problems: tuple[Problem, ...]
     modes: tuple[str, ...] = ()
 
-    @property
-    def group(self) -> str:
-        """The subject of the check."""
-        return read_rules().get(self.slug, ("", ""))[0]
 
-    @property
-    def title(self) -> str:
-        """The rule that should hold."""
-        return read_rules().get(self.slug, ("", ""))[1]
+def read_rules() -> dict[str, str]:
+    """Return the rule of each code, from the docstring of the package.
 
-
-def read_rules() -> dict[str, tuple[str, str]]:
-    """Return the group and the rule of each code, from the docstring of the package."""
-    docstring = importlib.import_module("roll_vec.testing").__doc__
-    headings = r"^(.+)\n-+$"
-    _, *parts = re.split(headings, docstring or "", flags=re.MULTILINE)
-    rules = {}
-    for group, section in zip(parts[::2], parts[1::2], strict=True):
-        for item in section.split("\n- ")[1:]:
-            codes, _, rule = " ".join(item.split()).partition(": ")
-            for code in re.findall(r"``([a-z-]+)``", codes):
-                rules[code] = group, rule.rstrip(".")
-    return rules
-
-
-@dataclass
-class Report:
-    """The outcome of one run of the checker.
-
-    Parameters
-    ----------
-    subject : str
-        The environment under test, as the caller would write it.
-    ran : int
-        Number of checks that ran.
-    findings : list of Finding
-    not_applicable : dict of str
-        Codes of the checks that did not apply, and the reasons.
+    There is none under ``python -OO``, which has no docstrings.
     """
-
-    subject: str
-    ran: int = 0
-    findings: list[Finding] = field(default_factory=list)
-    not_applicable: dict[str, str] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        text = f"{self.subject} does not keep the contract of gymnasium.vector."
-        lines, group = [f"{text}VectorEnv."], ""
-        for number, finding in enumerate(self.findings, start=1):
-            if finding.group != group:
-                group = finding.group
-                lines += ["", f"{group}:"]
-            lines += _wrap(f"{number:3}. [{finding.slug}] ", finding.title)
-            for problem in finding.problems:
-                lines += problem.lines()
-            if len(finding.modes) > 1:
-                lines.append(f"       modes:    {', '.join(finding.modes)}")
-        if self.not_applicable:
-            lines += ["", "Not made:"]
-            for slug, reason in self.not_applicable.items():
-                lines += _wrap(f"  [{slug}] ", reason)
-        count = len(self.findings)
-        lines += [
-            "",
-            f"{count} finding{'s' * (count != 1)}; {self.ran} checks ran, "
-            f"{len(self.not_applicable)} did not apply. The codes in brackets are "
-            "explained in the docstring of roll_vec.testing.",
-        ]
-        return "\n".join(lines)
+    docstring = importlib.import_module("roll_vec.testing").__doc__
+    items = chain.from_iterable(map(read_items, read_sections(docstring).values()))
+    rules = (item.partition(": ") for item in items if item.startswith("``"))
+    return {code.strip("`"): rule.rstrip(".") for code, _, rule in rules}
 
 
 def _wrap(label: str, text: str) -> list[str]:
@@ -164,11 +101,26 @@ class ConformanceError(AssertionError):
 
     Parameters
     ----------
-    report : Report
-        Also available as the attributes `report` and `findings`.
+    subject : str
+        The environment under test, as the caller would write it.
+    findings : sequence of Finding
+        Also an attribute.
     """
 
-    def __init__(self, report: Report) -> None:
-        super().__init__(str(report))
-        self.report = report
-        self.findings = tuple(report.findings)
+    def __init__(self, subject: str, findings: Sequence[Finding]) -> None:
+        super().__init__(subject, findings)
+        self.subject, self.findings = subject, tuple(findings)
+
+    def __str__(self) -> str:
+        text = f"{self.subject} does not keep the contract of gymnasium.vector."
+        lines, rules = [f"{text}VectorEnv.", ""], read_rules()
+        for number, finding in enumerate(self.findings, start=1):
+            slug = finding.slug
+            lines += _wrap(f"{number:3}. [{slug}] ", rules.get(slug, ""))
+            for problem in finding.problems:
+                lines += problem.lines()
+            if len(finding.modes) > 1:
+                lines.append(f"       modes:    {', '.join(finding.modes)}")
+        count = len(self.findings)
+        end = "the codes are explained in the docstring of roll_vec.testing."
+        return "\n".join([*lines, "", f"{count} finding{'s' * (count != 1)}; {end}"])

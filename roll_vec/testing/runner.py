@@ -6,7 +6,7 @@ import re
 import traceback
 import warnings
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, TypeAlias
 
 from gymnasium.vector import AutoresetMode
 
@@ -27,7 +27,7 @@ from roll_vec.testing.errors import (
     describe_error,
     time_limit,
 )
-from roll_vec.testing.report import ConformanceError, Finding, Problem, Report
+from roll_vec.testing.report import ConformanceError, Finding, Problem
 
 # The order matters: later checks skip features that an earlier one found unsupported.
 _MODULES = (
@@ -41,6 +41,10 @@ _ALL = (value for module in _MODULES for value in vars(module).values())
 CHECKS = [value for value in _ALL if isinstance(value, Check)]
 # Codes of findings that belong to no check.
 GENERAL = "raises", "close-raises", "call-limit"
+# Problems to report of one code in one mode; the others are mostly more of the same.
+_MOST = 3
+# By code, mode and place.
+_Problems: TypeAlias = dict[str, dict[str, dict[str, Problem]]]
 # Codes to name that met the same error.
 _MAX_CODES = 4
 # Matches the warnings by which a pool reports an error of an environment.
@@ -113,13 +117,12 @@ def check_vector_env(
         warnings.simplefilter("ignore")
         warnings.filterwarnings("always", message=_WITH_TRACEBACK)
         run.run_all()
-    report = run.report
-    report.findings = [each for each in report.findings if each.slug not in ignore]
-    if report.findings:
-        raise ConformanceError(report)
-    if not run.context.any_episode_ended():
+    findings = [each for each in run.findings if each.slug not in ignore]
+    if findings:
+        raise ConformanceError(run.context.name, findings)
+    if not run.context.has_ends:
         warnings.warn(
-            f"{report.subject}: no episode ended within {steps} steps, so nothing "
+            f"{run.context.name}: no episode ended within {steps} steps, so nothing "
             "that happens after an end was checked; pass a larger `steps`, or make "
             "the environment with a shorter time limit",
             stacklevel=2,
@@ -131,7 +134,7 @@ class _Run:
 
     def __init__(self, context: Context, limit: float | None) -> None:
         self.context, self.limit = context, limit
-        self.report = Report(context.name)
+        self.findings: list[Finding] = []
         # By error: an error that several checks met is one finding.
         self._raised: dict[str, tuple[str, str, list[str]]] = {}
         self._is_stopped = False
@@ -155,35 +158,20 @@ class _Run:
         ]
         for slug, problems in (("raises", raised), ("close-raises", closings)):
             if problems:
-                self.report.findings.append(Finding(slug, tuple(problems)))
+                self.findings.append(Finding(slug, tuple(problems)))
 
     def _check(self, check: Check) -> None:
-        """Run a function in its modes, and add what it finds to the report."""
-        # By code: the problems in each mode; why it was not made in any mode.
-        problems_by_code: dict[str, dict[str, list[Problem]]] = {
-            code: {} for code in check.codes
-        }
-        no_mode = f"there is no mode {getattr(check.modes, 'name', 'at all')}"
-        reasons = dict.fromkeys(check.codes, no_mode)
+        """Run a function in its modes, and add what it finds."""
+        problems: _Problems = {code: {} for code in check.codes}
         for mode in self._modes_of(check):
-            skipped: dict[str, str] = {}
-            try:
-                self._collect(check, mode, problems_by_code)
-            except DoesNotApply as error:
-                skipped = dict.fromkeys(error.codes or check.codes, str(error))
-            reasons = {code: skipped[code] for code in reasons if code in skipped}
-            if self._is_stopped:
-                break
-        for code, by_mode in problems_by_code.items():
+            if not self._is_stopped:
+                self._collect(check, mode, problems)
+        for code, by_mode in problems.items():
             if by_mode:
-                reasons.pop(code, None)
                 self._is_stopped |= check.is_vital
                 # Other modes mostly have the same problems: naming them is enough.
-                first = next(iter(by_mode.values()))
-                finding = Finding(code, tuple(first), tuple(by_mode))
-                self.report.findings.append(finding)
-        self.report.not_applicable |= reasons
-        self.report.ran += len(check.codes) - len(reasons)
+                first = next(iter(by_mode.values())).values()
+                self.findings.append(Finding(code, tuple(first), tuple(by_mode)))
 
     def _modes_of(self, check: Check) -> tuple[AutoresetMode, ...]:
         available = self.context.modes
@@ -194,31 +182,22 @@ class _Run:
             return available[:1] or (AutoresetMode.NEXT_STEP,)
         return tuple(mode for mode in available if mode is check.modes)
 
-    def _collect(
-        self,
-        check: Check,
-        mode: AutoresetMode,
-        problems_by_code: dict[str, dict[str, list[Problem]]],
-    ) -> None:
+    def _collect(self, check: Check, mode: AutoresetMode, problems: _Problems) -> None:
         """Collect the problems in one mode: a few of each code, one of each place."""
-        places = set()
         try:
             with time_limit(self.limit):
                 for problem in check.run(self.context, mode):
-                    code = problem.code or check.codes[0]
-                    key = code, problem.place
-                    problems = problems_by_code[code].setdefault(mode.name, [])
-                    if len(problems) < check.most and key not in places:
-                        problems.append(problem)
-                    if problem.place:
-                        places.add(key)
+                    by_mode = problems[problem.code or check.codes[0]]
+                    by_place = by_mode.setdefault(mode.name, {})
+                    if len(by_place) < _MOST:
+                        by_place.setdefault(problem.place or problem.did, problem)
         except TimeLimitExceeded:
             codes = _join([*check.codes])
             self._report_overrun(f"the check {codes} in mode {mode.name}")
+        except DoesNotApply:
+            return
         except CallFailed as failure:
             self._remember(failure.did, failure.error, check)
-        except DoesNotApply:
-            raise
         except Exception as error:
             self._remember("an attribute or a result was used", error, check)
 
@@ -236,7 +215,7 @@ class _Run:
             f"it was still running after {self.limit} s, and the checker stopped here",
             "calls that return; raise `call_limit` or lower `steps` if it is only slow",
         )
-        self.report.findings.append(Finding("call-limit", (problem,)))
+        self.findings.append(Finding("call-limit", (problem,)))
 
 
 def _join(codes: list[str]) -> str:

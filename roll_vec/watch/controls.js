@@ -58,8 +58,8 @@ function connect(page) {
   const draw = () => drawMarks(marks, recording);
   new ResizeObserver(draw).observe(marks);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  const close = el("button", { type: "button", className: "main" }, "Close");
-  close.addEventListener("click", () => help.close());
+  const close = el("button", { type: "button", className: "main",
+    onclick: () => help.close() }, "Close");
   help.append(el("h2", { id: "keys-title" }, "Keys"),
     el("dl", { className: "table" }, ...keys.flatMap(([names, text]) => [
       el("dt", {}, ...names.split(" ").flatMap((name) => [el("kbd", {}, name), " "])),

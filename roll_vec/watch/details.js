@@ -20,16 +20,12 @@ class Detail {
 
   #build() {
     const { recording, timeline } = this;
-    const button = (label, picture, act) => {
-      const node = el("button", { type: "button", "aria-label": label, title: label },
-        icon(picture));
-      node.addEventListener("click", act);
-      return node;
-    };
+    const button = (label, picture, onclick) => el("button",
+      { type: "button", "aria-label": label, title: label, onclick }, icon(picture));
     this.title = el("h2", { id: "detail-title" });
     this.badges = el("span", { className: "badges" });
-    this.play = el("button", { type: "button", className: "main", autofocus: true });
-    this.play.addEventListener("click", () => timeline.play());
+    this.play = el("button", { type: "button", className: "main", autofocus: true,
+      onclick: () => timeline.play() });
     this.stage = new Stage(recording, this.painter, "", DETAIL_LIMITS);
     this.facts = el("dl", { className: "table" });
     this.infos = el("dl", { className: "table" });
@@ -119,10 +115,8 @@ class Detail {
   #step(k) {
     const { recording, e } = this, isReset = recording.flags(e, k) & RESET;
     const [word] = clip(isReset ? "start" : recording.action(e, k), 30);
-    const node = el("button", { type: "button", "data-tick": k,
-      "data-state": recording.state(e, k) }, word || "(empty)",
-    isReset ? null : el("small", {}, ` ${number(recording.reward(e, k))}`));
-    node.addEventListener("click", () => this.timeline.go(k));
-    return node;
+    return el("button", { type: "button", "data-tick": k,
+      "data-state": recording.state(e, k), onclick: () => this.timeline.go(k) },
+    word || "(empty)", isReset ? null : el("small", {}, ` ${number(recording.reward(e, k))}`));
   }
 }

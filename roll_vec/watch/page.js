@@ -43,8 +43,8 @@ class Page {
       return;
     }
     const env = difference.env_id === null ? "unknown environment" : `environment ${difference.env_id}`;
-    const jump = el("button", { type: "button" }, "Go there (d)");
-    jump.addEventListener("click", () => this.goToDifference());
+    const jump = el("button", { type: "button", onclick: () => this.goToDifference() },
+      "Go there (d)");
     banner.dataset.state = "difference";
     banner.setAttribute("role", "alert");
     banner.replaceChildren(el("strong", {}, icon("differs"), " First difference "),

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from roll_vec.envs.countdown.grading import REASONS, evaluate
+from roll_vec.envs.countdown.grading import REASONS
 from roll_vec.envs.countdown.notation import rewrite
 from tests.conftest import JIT_OFF
-from tests.envs.countdown.tasks import check, grade, grade_with, make_grader
+from tests.envs.countdown.tasks import check, evaluate, grade, grade_with, make_grader
 from tests.oracles import countdown as oracle
 
 # ------------------------------------------------------------------ large values

@@ -92,11 +92,12 @@ def play_seeds(split, seeds, reply=add, num_envs=1, **keywords):
 def records_of(split, reply=add, num_envs=4, *, retries=2, **keywords):
     """Return the records by number, and the server."""
     with ChatServer(reply) as server:
-        endpoint = ChatEndpoint(server.url, "m", retries=retries, timeout=5)
-        envs = make(split, num_envs)
         episodes = keywords.pop("episodes", range(NUM))
+        options = {"retries": retries, "timeout": 5, **keywords}
+        endpoint = ChatEndpoint(server.url, "m", **options)
+        envs = make(split, num_envs)
         try:
-            played = play_chat_episodes(split, envs, endpoint, episodes, **keywords)
+            played = play_chat_episodes(split, envs, endpoint, episodes)
             records = {record.episode: record for record in played}
         finally:
             assert envs.closed
@@ -234,7 +235,8 @@ def test_requests_have_the_arguments_and_the_key_and_no_record_has_it(words):
     assert request == {**arguments, "messages": messages}
     assert messages[0]["content"].endswith("form: <answer>1 + 2 + 3</answer>")
     assert server.keys == {f"Bearer {KEY}"}
-    assert endpoint.to_json() == {"name": server.url, **arguments}
+    facts = {"name": server.url, **arguments, "history": None}
+    assert endpoint.to_json() == facts
     bad = Reply(status=400, body=error_body(f"the key {KEY} is bad"))
     records, _ = records_of(words, lambda *_: bad, episodes=[0])
     assert "key *** is bad" in records[0].fault
@@ -247,7 +249,8 @@ def test_a_request_has_further_fields_and_none_that_is_not_set(words):
     (request,) = server.requests
     assert request == {"model": "m", "messages": request["messages"], **thinking}
     endpoint = ChatEndpoint("http://h", "m", **own)
-    facts = {"name": "http://h", "model": "m", "max_tokens": None, **own}
+    facts = {"name": "http://h", "model": "m", "max_tokens": None, "history": None}
+    facts |= own
     assert endpoint.to_json() == facts
     # Those of the caller may change.
     thinking["top_p"] = 0.1
@@ -267,9 +270,9 @@ def test_a_model_without_a_system_role_has_the_instruction_before_the_rest(
         return Reply("no")
 
     with ChatServer(reply) as server:
-        endpoint = ChatEndpoint(server.url, "m", instruction_role="user")
-        played = play_chat(make(words, 1), [101], endpoint, history=history)
-        (trajectory,) = played
+        options = {"instruction_role": "user", "history": history}
+        endpoint = ChatEndpoint(server.url, "m", **options)
+        (trajectory,) = play_chat(make(words, 1), [101], endpoint)
     assert (trajectory.fault, trajectory.num_steps) == (None, 3)
     assert endpoint.to_json()["instruction_role"] == "user"
 
@@ -312,6 +315,7 @@ BAD_ENDPOINTS = [
     ),
     *({"model": ""}, {"temperature": -1}, {"temperature": float("nan")}),
     *({"max_tokens": 0}, {"timeout": 0}, {"retries": -1}),
+    {"history": -1},
     *({"instruction_role": "developer"}, {"extra_body": "top_p"}),
     *({"extra_body": {key: 1}} for key in (1, "stream", "messages")),
     {"extra_body": {"top_p": float("nan")}},
@@ -337,8 +341,6 @@ def test_keywords_of_a_chat_are_those_of_a_user_and_texts_with_an_answer_in_them
     endpoint = ChatEndpoint("http://127.0.0.1:9/v1", "m")
     with pytest.raises(InvalidOptionError, match=r"^envs: expected .* of texts"):
         play_chat(LAKE.make_vec(1), [0], endpoint)
-    with pytest.raises(InvalidOptionError, match=r"^history: "):
-        play_chat(COUNTDOWN.make_vec(1), [0], endpoint, history=-1)
 
 
 FAILURES = {

@@ -146,7 +146,10 @@ def test_async_text_is_stale():
             ["actions + 0.5"],
             marks=needs("Discrete takes a dtype"),
         ),
-        (spaces.MultiDiscrete([2, 3], start=[1, 1]), ["actions with [3, 4]"]),
+        (
+            spaces.MultiDiscrete([2, 3], start=[1, 1]),
+            ["actions with array([3, 4]) in the last place"],
+        ),
         (spaces.MultiBinary(2), ["actions with 2 in the last place"]),
         (
             spaces.Text(4),

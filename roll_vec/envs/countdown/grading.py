@@ -9,9 +9,8 @@ import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from roll_vec.envs.countdown.notation import NOTATIONS, rewrite
+from roll_vec.envs.countdown.notation import rewrite
 from roll_vec.kernels.countdown import expressions as kernels
-from roll_vec.options import check_choice
 
 OPERATORS = "+-*/"
 MAX_CHARS = 256
@@ -158,26 +157,3 @@ def _evaluate(codes: list[int]) -> tuple[int, int]:
             except ZeroDivisionError:
                 return 0, 0
     return stack[0].as_integer_ratio()
-
-
-def evaluate(
-    text: str, *, notation: str = "strict", unary_minus: bool = False
-) -> Fraction | None:
-    """Return the exact value of an expression.
-
-    Parameters
-    ----------
-    text : str
-        Any text; it is never run as code.
-    notation, unary_minus
-        See `roll_vec.envs.countdown.options.CountdownOptions`.
-
-    Returns
-    -------
-    Fraction or None
-        None if the text is no expression of the grammar or divides by zero.
-    """
-    check_choice("notation", notation, NOTATIONS)
-    grader = AnswerGrader(notation=notation, unary_minus=unary_minus)
-    _, numerator, denominator = grader.grade(text)
-    return Fraction(int(numerator), int(denominator)) if denominator else None

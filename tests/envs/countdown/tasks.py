@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from fractions import Fraction
 
 from roll_vec.envs.countdown import Countdown
 from roll_vec.envs.countdown.grading import REASONS, AnswerGrader
@@ -32,6 +33,12 @@ def write_jsonl(path, rows):
         for nums, target in rows:
             file.write(json.dumps({"target": target, "id": "é", "nums": nums}) + "\n")
     return path
+
+
+def evaluate(text, **form):
+    """Return the exact value of an expression; None if there is none."""
+    _, numerator, denominator = AnswerGrader(**form).grade(text)
+    return Fraction(int(numerator), int(denominator)) if denominator else None
 
 
 def grade(text, nums, target, **form):
