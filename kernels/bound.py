@@ -270,9 +270,9 @@ def make_step_and_reset(
             False: the caller begins the next episodes.
         actions, skip_mask, rewards, infos, out
             See `make_step`; no row is to skip.
-        flags : (2, 3 + num_flags + m, n) bool, written
+        both_flags : (2 * (3 + num_flags + m), n) bool, written
             First those of the step.  Then, where any row ends, those of the rows that
-            end, zeros in the others; the first two rows of them are the rows that end.
+            end, zeros in the others; the first two of them are the rows that end.
 
         Returns
         -------
@@ -296,7 +296,8 @@ def make_step_and_reset(
         """
         rules, state, episodes, finals = load(words)
         is_compact, successes, ends, last_observations, last_infos = finals
-        flags, last_flags = both_flags[0], both_flags[1]
+        num_rows = both_flags.shape[0] // 2
+        flags, last_flags = both_flags[:num_rows], both_flags[num_rows:]
         results, every = (rewards, flags[0], flags[1]), join(flags, infos)
         step_rows(
             start, stop, _0, actions, skip_mask, rules, state, results, every, out

@@ -121,7 +121,9 @@ class ArrayEngine(EpisodeEngine):
             if name in rows:
                 self._flags.append((rows[name], name))
             self._flags.append((mask, f"_{name}"))
-        self._flags_shape = 3 + num_flags + len(shown), num_envs
+        num_rows = 3 + num_flags + len(shown)
+        self._flags_shape = num_rows, num_envs
+        self._both_flags_shape = 2 * num_rows, num_envs
         # A step needs to know successes that users do not see.
         if "success" in hidden and "success" in rows:
             self._flags.append((rows["success"], "success"))
@@ -213,7 +215,8 @@ class ArrayEngine(EpisodeEngine):
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
         if resets_ended and self._resets_in_step:
-            return self._step_and_reset(actions, skip_mask)
+            begins = self._can_begin_in_kernel
+            return self._step_batch(actions, skip_mask, self.max_steps, begins, True)
         is_text, all_begins = self.action_parser is not None, begins
         if len(begins) and (is_text or not self._can_begin_in_kernel):
             self.advance(begins)
@@ -246,48 +249,26 @@ class ArrayEngine(EpisodeEngine):
         others |= self._finish is not None or self.observes_text
         return not (others or "success" in self.options.reset_infos)
 
-    def _step_and_reset(self, actions: Any, skip_mask: Mask) -> StepResult:
-        """Take a step in SAME_STEP mode, and begin the next episodes."""
-        bound = self._bound.get(self.max_steps) or self._bind(self.max_steps)
-        if bound.finals is None:
-            bound.add_finals(self._make_finals())
-        begins, hidden = self._can_begin_in_kernel, self._hidden_infos
-        kernel = bound.step_and_reset, bound.all_words, begins
-        rewards, (flags, last_flags), values, num_ends = self._run_step(
-            *kernel, actions, skip_mask, (2, *self._flags_shape)
-        )
-        infos: dict[str, Any] = {}
-        for (name, *_), array in zip(self._step_infos, values, strict=True):
-            infos[name] = array
-        for k, name in self._flags:
-            infos[name] = flags[k]
-        if num_ends:
-            infos = self._add_finals(infos, flags[2], last_flags, num_ends, begins)
-        for name in hidden:
-            infos.pop(name, None)
-        return rewards, flags[0], flags[1], None, infos
-
     def _add_finals(
-        self,
-        infos: dict[str, Any],
-        dones: Mask,
-        flags: Mask,
-        num_ends: int,
-        begins: bool,
+        self, infos: dict[str, Any], flags: Mask, num_ends: int, begins: bool
     ) -> dict[str, Any]:
         """Return the infos of a step with those of the episodes that it ended.
 
         Parameters
         ----------
         infos : dict
-        dones : (n,) bool
-        flags : (3 + num_flags + m, n) bool
-            As the kernel has written them for these episodes.
+        flags : (2 * (3 + num_flags + m), n) bool
+            As the kernel has written them, see `roll_vec.kernels.bound`.
         num_ends : int
         begins : bool
             Whether the next episodes have begun.
         """
-        n, shape = self.num_envs, self._plain_shape
+        n, shape, dones, half = (
+            self.num_envs,
+            self._plain_shape,
+            flags[2],
+            len(flags) // 2,
+        )
         ends, arrays, values = self._finals
         if self._uses_threads:
             env_ids = list_rows(dones)
@@ -299,7 +280,7 @@ class ArrayEngine(EpisodeEngine):
         for (name, *_), array in zip(self._step_infos, values, strict=True):
             final_info[name] = array.copy()
         for k, name in self._flags:
-            final_info[name] = flags[k]
+            final_info[name] = flags[half + k]
         for name in self._hidden_infos:
             final_info.pop(name, None)
         is_written = begins and self._writes_begin_infos
@@ -327,8 +308,8 @@ class ArrayEngine(EpisodeEngine):
             self.advance(env_ids)
         if not (is_written or self._has_no_begin_infos):
             add_infos(infos, env_ids, self.begin_infos(env_ids), n)
-        infos["final_obs"], infos["_final_obs"] = final_obs, flags[0]
-        infos["final_info"], infos["_final_info"] = final_info, flags[1]
+        infos["final_obs"], infos["_final_obs"] = final_obs, flags[half]
+        infos["final_info"], infos["_final_info"] = final_info, flags[half + 1]
         return infos
 
     def _make_finals(self) -> tuple[Any, ...]:
@@ -375,8 +356,14 @@ class ArrayEngine(EpisodeEngine):
         truncations = ~skip_mask & is_over
         return rewards, ends, truncations, ends | truncations, infos
 
+    @allow_overflow
     def _step_batch(
-        self, actions: Any, skip_mask: Mask, max_steps: int, begins: Ids = NO_IDS
+        self,
+        actions: Any,
+        skip_mask: Mask,
+        max_steps: int,
+        begins: Ids | bool = NO_IDS,
+        same_step: bool = False,
     ) -> ArrayStep:
         """Take one action in every environment but those to skip, which give zeros.
 
@@ -390,67 +377,70 @@ class ArrayEngine(EpisodeEngine):
             Steps after which an episode is truncated; 0: never.
         begins : (m,) int64
             Those to skip whose next episodes begin; `_can_begin_in_kernel` has said so.
+            With ``same_step`` whether the kernel begins next episodes.
+        same_step : bool
+            Begin the next episodes of those that end, and return no dones.
 
         Returns
         -------
         ArrayStep
             The infos that users get have masks, each its own array.
         """
-        bound = self._bound.get(max_steps) or self._bind(max_steps)
-        kernel = bound.step, bound.words, begins
-        rewards, flags, values, has_dones = self._run_step(
-            *kernel, actions, skip_mask, self._flags_shape
-        )
-        infos: dict[str, NDArray[Any]] = {}
-        for (name, *_), array in zip(self._step_infos, values, strict=True):
-            infos[name] = array
-        for k, name in self._flags:
-            infos[name] = flags[k]
-        terminations, dones = flags[0], flags[2] if has_dones else None
-        if self._finish is not None:
-            self._finish(self, skip_mask, terminations, infos)
-            dones = terminations | flags[1]
-        return rewards, terminations, flags[1], dones, infos
-
-    @allow_overflow
-    def _run_step(
-        self,
-        kernel: Any,
-        words: NDArray[np.int64],
-        begins: Ids | bool,
-        actions: Any,
-        skip_mask: Mask,
-        flags_shape: tuple[int, ...],
-    ) -> tuple[NDArray[np.float64], Any, tuple[NDArray[Any], ...], int]:
-        """Call a kernel of a step, see `roll_vec.kernels.bound`.
-
-        Returns
-        -------
-        rewards, flags, values, num_ends
-            Of several threads only whether any episode has ended.
-        """
-        n, observations = self.num_envs, self._out_arrays
+        bound, n = self._bound.get(max_steps), self.num_envs
+        if bound is None:
+            bound = self._bind(max_steps)
+        kernel, words, flags_shape = bound.step, bound.words, self._flags_shape
+        if same_step:
+            if bound.finals is None:
+                bound.add_finals(self._make_finals())
+            kernel, words = bound.step_and_reset, bound.all_words
+            flags_shape = self._both_flags_shape
+        observations = self._out_arrays
         if observations is None:
             observations = self._make_arrays()
         rewards = np.empty(n)
         # One array: an array takes as long as a step of one environment.
         flags = np.empty(flags_shape, _BOOL)
-        values = tuple([np.empty(shape, dtype) for _, shape, dtype in self._step_infos])
+        infos: dict[str, NDArray[Any]] = {}
+        for name, shape, dtype in self._step_infos:
+            infos[name] = np.empty(shape, dtype)
         self._observations = None
-        results = rewards, flags, values, observations
-        arguments = words, begins, actions, skip_mask, *results
+        arguments = (
+            0,
+            n,
+            words,
+            begins,
+            actions,
+            skip_mask,
+            rewards,
+            flags,
+            tuple(infos.values()),
+            observations,
+        )
         if self._uses_threads:
-            self._run(kernel, n, *arguments)
+            self._run(kernel, *arguments[1:])
             # Split kernels return nothing.
-            num_ends = int(np.count_nonzero(flags.reshape(-1, n)[2]))
+            num_ends = np.count_nonzero(flags[2])
         else:
             # Not by `_run`, whose call is 3 % of the time of a step of one environment.
             try:
-                num_ends = kernel(0, n, *arguments)
+                num_ends = kernel(*arguments)
             except Exception as error:
                 self._explain(error)
         self._observations = observations
-        return rewards, flags, values, num_ends
+        for k, name in self._flags:
+            infos[name] = flags[k]
+        terminations, dones = flags[0], flags[2] if num_ends else None
+        if same_step:
+            if dones is not None:
+                infos = self._add_finals(infos, flags, num_ends, begins)
+                dones = None
+            for name in self._hidden_infos:
+                infos.pop(name, None)
+        elif self._finish is not None:
+            self._finish(self, skip_mask, terminations, infos)
+            dones = terminations | flags[1]
+        return rewards, terminations, flags[1], dones, infos
 
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.
