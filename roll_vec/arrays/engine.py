@@ -215,8 +215,8 @@ class ArrayEngine(EpisodeEngine):
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
         if resets_ended and self._resets_in_step:
-            begins = self._can_begin_in_kernel
-            return self._step_batch(actions, skip_mask, self.max_steps, begins, True)
+            can_begin = self._can_begin_in_kernel
+            return self._step_batch(actions, skip_mask, self.max_steps, can_begin, True)
         is_text, all_begins = self.action_parser is not None, begins
         if len(begins) and (is_text or not self._can_begin_in_kernel):
             self.advance(begins)
@@ -263,19 +263,13 @@ class ArrayEngine(EpisodeEngine):
         begins : bool
             Whether the next episodes have begun.
         """
-        n, shape, dones, half = (
-            self.num_envs,
-            self._plain_shape,
-            flags[2],
-            len(flags) // 2,
-        )
-        ends, arrays, values = self._finals
+        n, shape, half = self.num_envs, self._plain_shape, len(flags) // 2
+        ends, arrays, values, rows = self._finals
+        env_ids = ends[:num_ends]
+        # Compact, or of several threads at the environments themselves.
+        at: Any = slice(num_ends)
         if self._uses_threads:
-            env_ids = list_rows(dones)
-            arrays = tuple([array[env_ids] for array in arrays])
-        else:
-            env_ids = ends[:num_ends]
-            arrays = tuple([array[:num_ends] for array in arrays])
+            env_ids = at = list_rows(flags[2])
         final_info = {}
         for (name, *_), array in zip(self._step_infos, values, strict=True):
             final_info[name] = array.copy()
@@ -289,17 +283,15 @@ class ArrayEngine(EpisodeEngine):
             names = self.options.reset_infos if is_written else ()
             kept = {*names, *(f"_{name}" for name in names)}
             infos = {name: infos[name] for name in infos if name in kept}
-        if shape == ():
-            # numpy makes Python's own numbers.
-            items = arrays[0].reshape(-1).astype(object)
-        else:
-            last: Any = None
-            if shape is None:
-                last = self._list(tuple([array.copy() for array in arrays]), env_ids)
-            else:
-                last = arrays[0].reshape(-1, *shape).copy()
-            # By an iterator: numpy would unpack arrays of equal shape.
+        # By an iterator: numpy would unpack arrays of equal shape.
+        if shape is None:
+            last = self._list(tuple([array[at].copy() for array in arrays]), env_ids)
             items = np.fromiter(last, object, num_ends)
+        elif shape:
+            items = np.fromiter(rows[at].copy(), object, num_ends)
+        else:
+            # numpy makes Python's own numbers.
+            items = rows[at].astype(object)
         # Half of the time of this function with 4,096 environments before Python 3.12,
         # which no longer counts the references to None.
         final_obs = np.empty(n, object)
@@ -314,14 +306,12 @@ class ArrayEngine(EpisodeEngine):
 
     def _make_finals(self) -> tuple[Any, ...]:
         """Return arrays of the episodes that end in a step, for kernels to write."""
-        n = self.num_envs
+        n, shape = self.num_envs, self._plain_shape
+        ends, arrays = np.empty(n, np.int64), self.options.allocate_observations(n)
         values = [np.empty(shape, dtype) for _, shape, dtype in self._step_infos]
-        self._finals = (
-            np.empty(n, np.int64),
-            self.options.allocate_observations(n),
-            tuple(values),
-        )
-        return not self._uses_threads, self.successes, *self._finals
+        rows = None if shape is None else arrays[0].reshape(n, *shape)
+        self._finals = ends, arrays, tuple(values), rows
+        return not self._uses_threads, self.successes, ends, arrays, tuple(values)
 
     def _finish_infos(self, infos: dict[str, Any], skip_mask: Mask) -> dict[str, Any]:
         """Return the infos of a step with those that its kernel has not written."""
@@ -433,7 +423,7 @@ class ArrayEngine(EpisodeEngine):
         terminations, dones = flags[0], flags[2] if num_ends else None
         if same_step:
             if dones is not None:
-                infos = self._add_finals(infos, flags, num_ends, begins)
+                infos = self._add_finals(infos, flags, int(num_ends), bool(begins))
                 dones = None
             for name in self._hidden_infos:
                 infos.pop(name, None)
