@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import sys
 
-import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -39,18 +38,6 @@ def make_training(example, id=SOKOBAN, num_envs=64, seed=3, **changes):
 
 def weights_of(training):
     return torch.nn.utils.parameters_to_vector(training.network.parameters()).detach()
-
-
-def test_the_mask_is_false_where_an_action_has_no_effect(example):
-    training = make_training(example)
-    for _ in range(2):
-        batch = training.collect()
-        assert batch["terminations"].any()
-        assert (batch["ended"] & ~batch["terminations"]).any()
-        # A step of Sokoban costs 0.1; the step that an ended environment ignores is
-        # free.
-        np.testing.assert_array_equal(batch["mask"], batch["rewards"] != 0)
-        assert 0 < (~batch["mask"]).sum() < batch["mask"].size / 2
 
 
 def test_learning_without_the_mask_is_noticed(example):
@@ -107,29 +94,6 @@ def test_a_stage_comes_at_ninety_percent_and_changes_the_levels(example):
     assert training.envs.get_attr("start_level")[0] == 3 * num_levels
 
 
-def test_every_held_out_level_is_played_once(example):
-    def policy(planes):
-        # Right to the last column, then down.
-        players = planes[:, [0, 4, 5]].any(1).reshape(len(planes), -1).argmax(1)
-        return np.where(players % 4 < 3, 3, 2)
-
-    keywords = {"is_slippery": False, "num_levels": 60, "start_level": 7000}
-    success = example("ppo").evaluate(policy, LAKE, **keywords)
-    expected = np.zeros(60, bool)
-    env = gymnasium.make(LAKE, obs_mode="planes", level_info=True, **keywords)
-    for i in range(60):
-        observation, info = env.reset(seed=i)
-        assert info["level"] == 7000 + i
-        is_over = False
-        while not is_over:
-            action = int(policy(observation[np.newaxis])[0])
-            observation, _, terminated, truncated, info = env.step(action)
-            is_over = terminated or truncated
-        expected[i] = info["success"]
-    np.testing.assert_array_equal(success, expected)
-    assert 0 < success.sum() < 60
-
-
 # A policy that has not learned gets less than 100, and -200 or less.
 @pytest.mark.parametrize(
     ("id", "updates", "bound"), [(CART_POLE, 20, 150), (TAXI, 60, -150)]
@@ -142,20 +106,6 @@ def test_a_short_training_learns(example, id, updates, bound):
     for _ in range(updates):
         training.update()
     assert ppo.evaluate(training.policy(), id, 200).mean() > bound
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("id", "bound"), [(CART_POLE, 475), (TAXI, 7)])
-def test_a_whole_training_learns(example, id, bound, tmp_path, monkeypatch, capsys):
-    torch.set_num_threads(1)
-    ppo, checkpoint = example("ppo"), tmp_path / "policy.pt"
-    options = [f"--id={id}", f"--checkpoint={checkpoint}"]
-    monkeypatch.setattr(sys, "argv", ["ppo.py", *options])
-    ppo.main()
-    mean = ppo.evaluate(ppo.load_policy(checkpoint), id).mean()
-    assert mean >= bound
-    report = capsys.readouterr().out.splitlines()[1]
-    assert report == f"4,096 episodes of new seeds: mean return {mean:.2f}"
 
 
 def test_the_program_learns_and_its_policy_can_be_loaded(
