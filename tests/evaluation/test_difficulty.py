@@ -1,6 +1,5 @@
 """`draw_levels`: sets of levels within bands of difficulty."""
 
-
 import gymnasium
 import numpy as np
 import pytest

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,9 @@ import roll_vec
 from roll_vec.joined import make_shards
 from tests.joined.local_actors import pids_of, restarts_of
 from tests.joined.test_shards import Play
+from tests.pool.cases import wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
 
 CASES = {
     "rooms": ("roll_vec/Sokoban-v0", 32, {"dim_room": (6, 6), "num_boxes": 1}),
@@ -40,7 +42,14 @@ class Killer(threading.Thread):
                 victims.add(victim)
 
 
-@pytest.mark.parametrize(("name", "count"), [("rooms", 20), ("tasks", 10)])
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("rooms", 3),
+        pytest.param("rooms", 20, marks=pytest.mark.slow),
+        pytest.param("tasks", 10, marks=pytest.mark.slow),
+    ],
+)
 def test_random_kills_change_nothing(cluster, name, count):
     id, num_envs, keywords = CASES[name]
     envs = make_shards(id, num_envs, 3, snapshot_interval=7, **keywords)
@@ -52,4 +61,9 @@ def test_random_kills_change_nothing(cluster, name, count):
         play.run(3)
     # A shard can be killed once more before the head has noticed its death.
     assert restarts_of(envs) >= 0.5 * count
-    envs.close()
+    pids = pids_of(envs)
+    for _ in range(2):
+        envs.close()
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
+    with pytest.raises(roll_vec.errors.ClosedError):
+        envs.reset()
