@@ -180,23 +180,6 @@ def test_generated_parts_are_up_to_date(capsys):
     assert build_docs(["--check"]) == 0, capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "mark",
-    [
-        "figures.median nowhere = cats",
-        "figures.median suite = cats",
-        "figures.baseline success cats",
-        "frameworks.ratio cats a",
-        "games.cats",
-        "cats.tables",
-        "games.splits --><!-- games.splits",
-    ],
-)
-def test_a_mark_that_names_nothing_is_refused(mark):
-    with pytest.raises(ValueError, match=re.escape(mark.partition(" -->")[0])):
-        fill(f"<!-- {mark} --><!-- end -->")
-
-
 def test_a_part_is_replaced_within_its_line_or_between_empty_lines():
     text = fill("x <!-- figures.median suite = messages -->old<!-- end --> y")
     assert re.fullmatch(r"x <!-- .* -->[\d,]+<!-- end --> y", text)
