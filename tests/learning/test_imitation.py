@@ -84,23 +84,6 @@ def grpo(example):
     return example("grpo")
 
 
-def test_an_update_moves_answers_by_their_advantages(grpo):
-    conversations = grpo.ConversationRounds(["Countdown"], 1, 2, max_turns=1, workers=0)
-    conversations.start_round()
-    policy = grpo.TransformerPolicy(seed=0, learning_rate=0.01)
-    conversations.play(policy, in_lockstep=True)
-    ((env_ids, codes, old),) = policy.turns
-    assert env_ids.tolist() == [0, 1]
-    policy.update(conversations.conversations, np.array([1.0, -1.0]))
-    assert policy.turns == []
-    with torch.no_grad():
-        logits, _ = policy.model(codes[:, :-1])
-    log_p = logits[:, grpo.PROMPT_LENGTH - 1 :].log_softmax(-1)
-    new = log_p.gather(2, codes[:, grpo.PROMPT_LENGTH :, None])[..., 0]
-    gains = (new - old).sum(1)
-    assert gains[0] > 0 > gains[1]
-
-
 def test_valid_answers_become_likely(grpo, tmp_path, capsys):
     file, picture = tmp_path / "checkpoint.pt", tmp_path / "curve.png"
     arguments = [*COUNTDOWN, "--groups=24", f"--checkpoint={file}"]

@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import sys
 
-import numpy as np
 import pytest
 import torch
 
@@ -34,51 +33,6 @@ def make_training(example, id=SOKOBAN, num_envs=64, seed=3, **changes):
     keywords = {**recipe.keywords, "max_episode_steps": 7}
     changes = {"keywords": keywords, "num_steps": 16, "num_levels": 500, **changes}
     return ppo.Training(id, dataclasses.replace(recipe, **changes), num_envs, seed)
-
-
-def weights_of(training):
-    return torch.nn.utils.parameters_to_vector(training.network.parameters()).detach()
-
-
-def test_learning_without_the_mask_is_noticed(example):
-    def learn(change_ignored_actions, use_mask):
-        training = make_training(example)
-        batch = training.collect()
-        if change_ignored_actions:
-            ignored = ~batch["mask"]
-            batch["actions"][ignored] = (batch["actions"][ignored] + 1) % 4
-            batch["log_probs"][ignored] -= 1
-            batch["rewards"][ignored] += 3
-        if not use_mask:
-            batch["mask"][:] = True
-        training.learn(batch, 1e-3)
-        return weights_of(training)
-
-    # Nothing of the ignored transitions gets into the weights,
-    assert torch.equal(learn(False, use_mask=True), learn(True, use_mask=True))
-    # unless the mask is left out.
-    assert not torch.equal(learn(False, use_mask=False), learn(True, use_mask=False))
-
-
-def test_advantages_equal_sums_along_episodes(example):
-    training = make_training(example)
-    batch, recipe = training.collect(), training.recipe
-    ppo = example("ppo")
-    advantages = ppo.compute_advantages(batch, recipe)
-    num_steps, num_envs = batch["rewards"].shape
-    decay = recipe.gamma * recipe.gae_lambda
-    for i in range(num_envs):
-        for start in np.flatnonzero(batch["mask"][:, i]):
-            expected = 0.0
-            for t in range(start, num_steps):
-                goes_on = not batch["terminations"][t, i]
-                target = batch["rewards"][t, i]
-                target += goes_on * recipe.gamma * batch["values"][t + 1, i]
-                error = target - batch["values"][t, i]
-                expected += decay ** (t - start) * error
-                if batch["ended"][t, i]:
-                    break
-            assert advantages[start, i] == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_stage_comes_at_ninety_percent_and_changes_the_levels(example):

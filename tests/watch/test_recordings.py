@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from roll_vec.errors import EnvironmentFaultWarning
 from roll_vec.watch import FrameRecorder
 from roll_vec.watch.packing import LONGEST_TEXT, STEP, SUCCESS, TERMINATED, pack
 from roll_vec.watch.page import make_page
@@ -101,19 +100,6 @@ def test_pictures_of_others_or_else_their_observations_as_text():
     assert last.picture is last.text is None
     recording = record("CartPole-v1", num=2, steps=1)
     assert recording.frames[0][1].text.startswith("[")
-
-
-def test_faults(monkeypatch):
-    def fail(*_):
-        raise OSError("out of paper")
-
-    monkeypatch.setattr("roll_vec.envs.countdown.Countdown.step", fail)
-    with pytest.warns(EnvironmentFaultWarning, match="out of paper"):
-        recording = record(COUNTDOWN, num=1, steps=2, act=lambda _: ["hi"])
-    frame = recording.frames[0][1]
-    assert "out of paper" in frame.fault
-    assert frame.truncated
-    assert "error" not in frame.infos
 
 
 class Reader(HTMLParser):
