@@ -135,7 +135,8 @@ def test_a_reset_of_some_leaves_the_others_alone(forgets_ids):
 @pytest.mark.parametrize("mode", MODES)
 def test_a_loop_of_anybody_becomes_the_episodes_of_each_environment(mode):
     """The events of a loop are folded; the actions are then played alone."""
-    envs = roll_vec.make_vec(LAKE, 4, autoreset_mode=mode)
+    options = {"autoreset_mode": mode, "reward_schedule": (1, -1, 0.25)}
+    envs = roll_vec.make_vec(LAKE, 4, **options)
     readers, rng = Readers(envs), np.random.default_rng(3)
     event = readers.reset(seed=7)
     for _ in range(40):
@@ -151,11 +152,13 @@ def test_a_loop_of_anybody_becomes_the_episodes_of_each_environment(mode):
             *(each.terminated, each.truncated),
         ]
     for env_id in range(4):
+        own = [each for number, each in readers.trajectories if number == env_id]
+        last = {episode: sums for _, episode, *sums in readers.frames(env_id)}
+        for episode, each in enumerate(own):
+            assert last[episode] == [each.num_steps, each.total_reward]
         alone = gymnasium.make(LAKE)
         observation, _ = alone.reset(seed=7 + env_id)
-        for number, each in readers.trajectories:
-            if number != env_id:
-                continue
+        for each in own:
             observations = [observation]
             for action in each.actions:
                 observations.append(alone.step(action)[0])
