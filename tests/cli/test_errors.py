@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from roll_vec.cli import main
-from tests.cli.small_envs import LINE, NINES
+from tests.cli.small_envs import LINE, NINES, RAISES
 from tests.envs.sokoban.user_levels import COLLECTION
 from tests.gymnasium_versions import needs
 
@@ -42,6 +42,10 @@ ERRORS = [
     ("rollout roll_vec/Sokoban --out a.npz --out b.npz", "one file of a kind, got a.n"),
     ("rollout roll_vec/Sokoban -o levels={1} --out a.npz", "levels"),
     (f"rollout {ECHO} --num-envs 4 --policy builtins:len", "returned int, expected a"),
+    (
+        f"rollout user_envs:mine/BareEcho-v0 --num-envs 2 --policy {RAISES}",
+        "out of [paper]",
+    ),
     ("envs no_such_module", "cannot import no_such_module"),
     # Policies.
     (f"{CARTS} --policy best", "expected random, oracle or module:attribute (eval"),
