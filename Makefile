@@ -7,6 +7,10 @@ KERNEL_TESTS = tests/kernels tests/arrays tests/envs \
     tests/contract/test_rules.py \
     tests/contract/test_unroll.py::test_unroll_equals_as_many_steps \
     tests/vector/test_batch_options.py
+# They run no kernels that the others do not run, and take a third of the time.
+NOT_AS_PYTHON = --ignore=tests/arrays/test_options.py \
+    --ignore=tests/envs/test_attributes.py --ignore=tests/envs/test_keywords.py \
+    --ignore=tests/envs/test_gymnasium_pictures.py --ignore=tests/envs/test_states.py
 # Types of numba: they do not run as plain Python.
 COMPILED_ONLY = */_compiled_*.py
 
@@ -30,7 +34,7 @@ test:  ## the suite, compiled; TESTS="tests/pool -x": some
 	$(PYTHON) -m pytest -n auto $(TESTS)
 
 test-jit-off:  ## the kernels as plain Python, with coverage
-	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS) \
+	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS) $(NOT_AS_PYTHON) \
 	    --cov=kernels --cov-report=
 	$(PYTHON) -m coverage report --include='kernels/*' --omit='$(COMPILED_ONLY)' \
 	    --fail-under=95

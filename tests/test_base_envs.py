@@ -307,24 +307,6 @@ def test_draws_and_errors_in_set_state_leave_the_stream_alone():
     assert other.count == 4
 
 
-def test_a_wrapper_with_states_of_its_own_keeps_the_stream_too():
-    class Saving(gymnasium.Wrapper):
-        def get_state(self):
-            return {"all": self.env.get_state()}
-
-        def set_state(self, state):
-            self.env.set_state(state["all"])
-
-    one, other = Saving(Slippery()), Saving(Slippery())
-    one.reset(seed=8)
-    other.reset(seed=9)
-    one.step(1)
-    set_env_state(other, get_env_state(one))
-    for _ in range(5):
-        assert other.step(1) == one.step(1)
-        assert other.reset() == one.reset()
-
-
 def test_a_state_that_is_no_dict():
     class Count(Counter):
         def get_state(self):

@@ -99,3 +99,16 @@ def test_errors_name_the_section_of_the_docs_that_explains_them(error):
     for cls in (errors.RollVecError, type("Error", (errors.RollVecError,), {})):
         assert not hasattr(cls("text"), "__notes__")
         assert cls("text").docs == ""
+
+
+def test_the_rooms_of_the_package_have_few_arrows_between_them():
+    """A room is a folder or a file directly below the package; an arrow an import."""
+    arrows, package = set(), ROOT / "roll_vec"
+    kernels = package / "kernels"  # a symlink, which rglob does not follow
+    for file in [*package.rglob("*.py"), *kernels.rglob("*.py")]:
+        room = file.relative_to(package).parts[0].removesuffix(".py")
+        lines = r"(?m)^ *(?:from|import) roll_vec(?:\.| import )(\w+)"
+        names = re.findall(lines, file.read_text("utf-8"))
+        arrows |= {f"{room} -> {name}" for name in names if name != room}
+    arrows = {arrow for arrow in arrows if not arrow.startswith("__init__")}
+    assert len(arrows) <= 150, "\n".join(sorted(arrows))

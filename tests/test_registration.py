@@ -2,7 +2,6 @@
 
 import inspect
 import pickle
-from contextlib import closing
 from functools import partial
 
 import gymnasium
@@ -20,7 +19,7 @@ from roll_vec.errors import (
     SlowPatternWarning,
     UnknownOptionError,
 )
-from roll_vec.registration import ENVIRONMENTS, RegisteredEnv, find_registered
+from roll_vec.registration import ENVIRONMENTS, find_registered
 
 
 class Echo(roll_vec.BaseLanguageBasedEnv):
@@ -62,40 +61,6 @@ class Switch(Plain, roll_vec.BaseDiscreteActionEnv):
 def registered(forgets_ids):
     """Return a function that registers an id and returns it."""
     return lambda id, *args, **more: roll_vec.register(id, *args, **more) or id
-
-
-def test_an_entry_of_the_table_may_name_rules_that_are_not_imported(monkeypatch):
-    id = "test/Rules-v0"
-    entry = RegisteredEnv(id, "tests.contract.rules:Corridor", 20)
-    monkeypatch.setitem(ENVIRONMENTS, id, entry)
-    gymnasium.register(
-        id,
-        entry_point=f"roll_vec.registration.factories:single/{id}",
-        vector_entry_point=f"roll_vec.registration.factories:vector/{id}",
-    )
-    try:
-        single, batch = (
-            gymnasium.make(id, length=5),
-            gymnasium.make_vec(id, 3, length=5),
-        )
-        observations, _ = batch.reset(seed=4)
-        assert observations[1].tolist() == single.reset(seed=5)[0].tolist()
-        assert batch.spec.max_episode_steps is None
-        assert batch.get_attr("length") == (5, 5, 5)
-        batch.step([0, 1, 1])
-        assert batch.get_attr("num_env_steps") == (1, 1, 1)
-        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-            batch.get_attr("nothing")
-    finally:
-        del gymnasium.registry[id]
-
-
-def test_any_gymnasium_environment_can_be_registered(registered):
-    id = registered("test/Plain-v0", Plain)
-    assert isinstance(gymnasium.make(id).unwrapped, Plain)
-    with closing(gymnasium.make_vec(id, num_envs=2, workers=2)) as batch:
-        batch.reset(seed=0)
-        assert batch.step(np.array([1, 2]))[0].tolist() == [1, 2]
 
 
 def test_a_subclass_shows_its_own_keywords(registered):

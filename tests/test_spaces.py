@@ -1,7 +1,6 @@
 """UnicodeText: a text is refused, or a batch or a copy has other samples."""
 
 import copy
-import json
 import pickle
 
 import gymnasium
@@ -78,14 +77,6 @@ def test_a_batch_has_the_seeds_of_gymnasiums_batch_of_texts():
         draws.append([one.np_random.random() for each in batches for one in each])
         draws[-1] += [each.np_random.random() for each in (*batches, first)]
     assert draws[0] == draws[1]
-
-
-def test_minari_stores_texts_of_models():
-    space = UnicodeText(99)
-    record = {"min_length": space.min_length, "charset": space.characters}
-    stored = spaces.Text(space.max_length, **json.loads(json.dumps(record)))
-    for text in ("ein\tЯ √", "日本語\0", "👍🏽 “”", "", "#_O√XPS", "click[buy now] é"):
-        assert text in stored
 
 
 def test_shared_memory_and_flattening_are_refused():

@@ -13,7 +13,7 @@ from roll_vec.adapters.roll import (
     GemWebShopEnv,
 )
 from roll_vec.adapters.roll import evaluation_split as module
-from roll_vec.adapters.roll.evaluation_split import EpisodeCounter, apply_split
+from roll_vec.adapters.roll.evaluation_split import apply_split
 from roll_vec.adapters.verl_agent import (
     build_sokoban_envs,
     build_webshop_envs,
@@ -101,30 +101,6 @@ def test_a_shop_in_files_of_the_user_has_splits(tmp_path):
     catalogue.save(tmp_path / "shop")
     env = GemWebShopEnv(file_path=tmp_path / "shop", evaluation_split="test")
     assert len(validate(env, 0)) == len(catalogue.goals) < 500
-
-
-def test_rounds_are_counted_by_themselves():
-    counter = EpisodeCounter(2)
-
-    def begin(place, *seeds):
-        numbers = []
-        for seed in seeds:
-            number, place = counter.begin(place, seed)
-            numbers.append(number)
-        return numbers, place
-
-    first, slow, late = (counter.join() for _ in range(3))
-    numbers, first = begin(first, 5, 5, None, 7)
-    assert numbers == [0, 0, 1, None]
-    numbers, slow = begin(slow, 5)
-    assert numbers == [0]
-    # An environment that is made after a round plays the next one.
-    assert begin(counter.join(), 7)[0] == [0]
-    assert begin(first, 7, 5)[0] == [0, 1]
-    assert begin(slow, None)[0] == begin(late, None)[0] == [None]
-    # As ROLL's pipeline, also after a validation that was stopped.
-    counter.reset()
-    assert begin(first, 9)[0] == begin(slow, 9)[0] == begin(late, 9)[0] == [0]
 
 
 def test_forks_play_on_and_leave_later_environments_their_round():

@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 
-import roll_vec
-from tests.contract.rules import Corridor
-
 MODES = ["NextStep", "SameStep", "Disabled"]
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 ONE_LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
@@ -106,18 +103,6 @@ def test_the_oracle_of_an_environment_of_the_user_is_found(run, user_module):
     outcome = run("rollout", f"{user_module}:mine/Guide-v0", *size, *flags)
     # Every episode takes two steps to the right and one reset.
     assert outcome.table["episodes"] == "16"
-
-
-@pytest.mark.usefixtures("forgets_ids")
-def test_the_oracle_of_array_environments_is_the_method_solve(run):
-    roll_vec.register("mine/Corridor-v0", Corridor)
-    flags = ("--num-envs", 3, "--steps", 12, "--policy", "oracle")
-    outcome = run("rollout", "mine/Corridor-v0", *flags)
-    # An episode takes two steps, and one that begins the next.
-    assert (outcome.table["episodes"], outcome.table["success rate"]) == (
-        "12",
-        "100.00%",
-    )
 
 
 def test_the_oracle_solves_again_where_it_is_not_certain_what_actions_do(run):

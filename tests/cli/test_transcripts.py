@@ -131,20 +131,6 @@ def test_arrows_move_where_digits_take_other_actions(play, register):
     assert over.splitlines()[-1].startswith("Solved in 3 steps, return 3: u undo")
 
 
-def test_symbols_that_mean_themselves_are_not_explained(play, register):
-    class Digits(gymnasium.Env):
-        observation_space = gymnasium.spaces.Discrete(1)
-        action_space = gymnasium.spaces.Discrete(1)
-        action_lookup = MappingProxyType({0: "up"})
-        grid_vocab = MappingProxyType({" . ": "empty", " 1 ": "1", "F": "flag"})
-
-        def reset(self, *, seed=None, options=None):
-            return 0, {}
-
-    register("Digits-v0", entry_point=Digits)
-    assert ". empty · F flag" in play("q\n", "Digits-v0").splitlines()
-
-
 def test_what_is_no_text_becomes_a_question_mark_and_is_judged(monkeypatch, run):
     stdin = io.TextIOWrapper(io.BytesIO(b"\xff\n"), encoding="utf-8")
     monkeypatch.setattr(sys, "stdin", stdin)

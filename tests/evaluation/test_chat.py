@@ -242,22 +242,6 @@ def test_requests_have_the_arguments_and_the_key_and_no_record_has_it(words):
     assert "key *** is bad" in records[0].fault
 
 
-def test_a_request_has_further_fields_and_none_that_is_not_set(words):
-    thinking = {"chat_template_kwargs": {"enable_thinking": False}, "top_p": 0.9}
-    own = {"temperature": None, "extra_body": thinking}
-    _, server = play_seeds(words, [102], **own)
-    (request,) = server.requests
-    assert request == {"model": "m", "messages": request["messages"], **thinking}
-    endpoint = ChatEndpoint("http://h", "m", **own)
-    facts = {"name": "http://h", "model": "m", "max_tokens": None, "history": None}
-    facts |= own
-    assert endpoint.to_json() == facts
-    # Those of the caller may change.
-    thinking["top_p"] = 0.1
-    assert endpoint.extra_body["top_p"] == 0.9
-    hash(endpoint)
-
-
 @pytest.mark.parametrize("history", [None, 0])
 def test_a_model_without_a_system_role_has_the_instruction_before_the_rest(
     words, history

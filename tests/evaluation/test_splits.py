@@ -20,7 +20,6 @@ from roll_vec.evaluation.results import ResultHeader
 from roll_vec.evaluation.splits import (
     DIGESTS,
     DIGESTS_FILE,
-    FREE_KEYWORDS,
     SEEDS_FILE,
     SPLITS,
     TEST_START,
@@ -75,21 +74,6 @@ def test_a_digest_notices_other_episodes_of_the_same_seeds(monkeypatch):
         lambda *args, **keywords: make_vec(*args, number_range=(1, 98), **keywords),
     )
     assert split.compute_digest() != split.digest
-
-
-def test_free_keywords_exist():
-    names = {
-        name
-        for id in SPLITS
-        for name in (
-            *ENVIRONMENTS[id].defaults(),
-            *roll_vec.make_vec(id, 1).spec.kwargs,
-            *("copy", "num_threads"),
-            *("workers", "executor", "context"),
-            *("step_timeout", "reset_timeout"),
-        )
-    }
-    assert names >= FREE_KEYWORDS
 
 
 def test_other_names_and_keywords_that_would_change_the_task_are_refused():

@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import inf, nan
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -291,30 +290,3 @@ def test_no_pair_of_surrogates_and_no_infinite_reward_ends_in_a_file(make, tmp_p
     large = replace(episode, seed=1 << 63)
     with pytest.raises(InvalidOptionError, match="seeds up to"):
         export(tmp_path / "others.jsonl", envs, [large])
-
-
-class Unknown(gymnasium.Env):
-    """Two steps whose observations and rewards are not known."""
-
-    observation_space = gymnasium.spaces.Box(-1, 1, (2,))
-    action_space = gymnasium.spaces.Discrete(2)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.num_steps = 0
-        return np.array([0, nan], np.float32), {}
-
-    def step(self, action):
-        self.num_steps += 1
-        return np.array([nan, 0], np.float32), nan, self.num_steps == 2, False, {}
-
-
-@pytest.mark.usefixtures("forgets_ids")
-def test_rows_of_parquet_may_have_nan(tmp_path):
-    id, path = "export-test/Unknown-v0", tmp_path / "rows.parquet"
-    roll_vec.register(id, Unknown)
-    envs = roll_vec.make_vec(id, 2, autoreset_mode="Disabled")
-    export(path, envs, play(envs, 2), format="parquet")
-    row = parquet.read_table(path).to_pylist()[1]
-    np.testing.assert_array_equal(row["rewards"], [nan, nan])
-    np.testing.assert_array_equal(row["observations"][0], [0, nan])

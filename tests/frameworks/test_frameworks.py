@@ -4,14 +4,10 @@ import re
 
 import pytest
 
-from tests.frameworks import __main__ as command
 from tests.frameworks.environment import (
     HERE,
-    Environment,
-    FailureError,
-    NotRunError,
 )
-from tests.frameworks.frameworks import FRAMEWORKS, Checkout, Framework
+from tests.frameworks.frameworks import FRAMEWORKS
 from tests.frameworks.programs import (
     OTHERS,
     PAGE_FOLDER,
@@ -21,14 +17,9 @@ from tests.frameworks.programs import (
 )
 from tests.frameworks.results import (
     lines_changed,
-    read_results,
-    record,
-    write_results,
 )
 
 RECIPES = ("verifiers", "vagen")
-PASSED = {"status": "passed", "reason": "", "rows": []}
-NOT_RUN = {"status": "not run", "reason": "r"}
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
@@ -57,27 +48,3 @@ def test_every_page_and_every_comparison_is_of_a_framework():
     folder = PAGE_FOLDER.parent / "examples" / "frameworks"
     files = {path.name for path in folder.glob("*.py")}
     assert files == {*re.findall(r"examples/frameworks/(\w+\.py)", OTHERS.read_text())}
-
-
-def test_a_framework_that_cannot_be_run_keeps_its_result(tmp_path):
-    content = {"sb3": PASSED}
-    for name in ("sb3", "trl"):
-        record(content, name, NOT_RUN)
-    assert content == {"sb3": PASSED, "trl": NOT_RUN}
-    record(content, "sb3", {"status": "failed", "reason": "r", "rows": []})
-    assert content["sb3"]["status"] == "failed"
-    write_results(content, tmp_path / "a.json")
-    assert read_results(tmp_path / "a.json") == content
-
-
-def test_missing_things_are_told(tmp_path, capsys):
-    framework = Framework("A", "", checkout=Checkout("own/er", "abc"))
-    for checkouts in (None, tmp_path):
-        environment = Environment(framework, tmp_path / "env", checkouts)
-        with pytest.raises(NotRunError, match=r"git clone .*own/er own\+er .*abc"):
-            environment.install(tmp_path / "roll_vec.whl")
-    with pytest.raises(FailureError, match="No such file"):
-        environment.run(["ls", "no-such-file"])
-    with pytest.raises(SystemExit):
-        command.main(["sb4"])
-    assert "unknown sb4; there are roll, " in capsys.readouterr().err

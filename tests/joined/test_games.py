@@ -4,16 +4,13 @@ import copy
 import pickle
 from typing import ClassVar
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
-from gymnasium.vector import SyncVectorEnv
 
 import roll_vec
 from roll_vec import JoinedVectorEnv, VectorState
 from roll_vec.errors import (
-    ClosedError,
     EnvironmentFaultError,
     InvalidActionError,
     InvalidOptionError,
@@ -28,7 +25,6 @@ from tests.contract.cases import (
     NEXT_STEP,
     SAME_STEP,
     assert_same,
-    play,
     register_custom_ids,
 )
 from tests.pool.cases import FAULTS_ON_PURPOSE
@@ -92,77 +88,18 @@ def raise_no_level(*args):
     raise LevelGenerationError("no level")
 
 
-class Labels(gymnasium.Wrapper):
-    """Adds the infos of a joined batch to one environment."""
-
-    def __init__(self, env, family):
-        super().__init__(env)
-        self.family = {"family": family}
-
-    def reset(self, *, seed=None, options=None):
-        observation, info = self.env.reset(seed=seed, options=options)
-        return observation, {**info, **self.family}
-
-    def step(self, action):
-        *results, info = self.env.step(action)
-        return (*results, {**info, **self.family})
+# `tests/contract/test_programs.py` plays joined batches beside single environments.
 
 
-def make_single(name):
-    """Return the single environment of a game."""
-    id, _, _, keywords = GAMES[name]
-    return Labels(gymnasium.make(id, **keywords), name)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_batch_equals_sync_vector_env(mode):
-    env = make(autoreset_mode=mode)
-    expected = SyncVectorEnv(
-        [lambda name=name: make_single(name) for name in NAMES],
-        observation_mode="different",
-        autoreset_mode=mode,
-    )
+def test_families_groups_and_seeds_of_unlike_parts():
+    env, actions = make(), draw_texts(np.random.default_rng(0))
     assert env.families["tasks"] == range(4, 6)
     assert env.group_ids.tolist() == GROUPS
-    rng, count = np.random.default_rng(0), 0
-    seeds = [7 + group for group in GROUPS]
-    assert_same(env.reset(seed=7), expected.reset(seed=seeds))
-    for part in range(2):
-        actions = [draw_texts(rng) for _ in range(20)]
-        # Bad actions move nothing.
-        with pytest.raises(InvalidActionError, match=r"environments \[9\]"):
-            env.step([*actions[0][:9], 3, *actions[0][10:]])
-        results = play(env, actions)
-        assert_same(results, play(expected, actions), f"part {part}")
-        count += sum((each[2] | each[3]).sum() for each in results if len(each) == 5)
-        mask = rng.random(NUM_ENVS) < 0.5
-        mask[0] = True
-        seeds = [i if i % 3 else None for i in range(NUM_ENVS)]
-        starts = [
-            batch.reset(seed=seeds, options={"reset_mask": mask.copy()})
-            for batch in (env, expected)
-        ]
-        assert_same(*starts)
-    assert count > 30
-    assert env.np_random_seed == expected.np_random_seed
-    env.close()
-    expected.close()
-    with pytest.raises(ClosedError):
-        env.reset()
-
-
-@pytest.mark.parametrize("mode", MODES[:2])
-def test_an_unroll_takes_the_same_steps(mode):
-    env, twin = (make(autoreset_mode=mode) for _ in range(2))
-    rng = np.random.default_rng(1)
-    for batch in (env, twin):
-        batch.reset(seed=5)
-    actions = [draw_texts(rng) for _ in range(15)]
-    steps, rollout = [twin.step(batch) for batch in actions], env.unroll(actions)
-    for k in range(1, 4):
-        assert_same(rollout[k], np.stack([step[k] for step in steps]))
-    assert set(rollout.infos["family"][3]) == set(GAMES)
-    assert_same(env.step(actions[0]), twin.step(actions[0]))
+    assert env.reset(seed=7)[1]["family"].tolist() == NAMES
+    assert env.np_random_seed == tuple(7 + group for group in GROUPS)
+    with pytest.raises(InvalidActionError, match=r"environments \[9\]"):
+        env.step([*actions[:9], 3, *actions[10:]])
+    assert set(env.unroll([actions] * 2).infos["family"][1]) == set(GAMES)
 
 
 def test_snapshots_of_unlike_parts(tmp_path):

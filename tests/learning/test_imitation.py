@@ -4,7 +4,6 @@ import dataclasses
 import re
 import sys
 
-import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -12,7 +11,6 @@ import torch
 pytestmark = pytest.mark.learning
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
-TASK = SOKOBAN, {"dim_room": (6, 6), "num_boxes": 2}
 
 
 @pytest.fixture
@@ -37,34 +35,6 @@ def run(imitation, monkeypatch, capsys):
         return capsys.readouterr().out.splitlines()
 
     return run
-
-
-def test_a_file_of_episodes_replays_to_success(solver_episodes, tmp_path):
-    path = tmp_path / "episodes.npz"
-    solver_episodes.load_or_collect(path, *TASK, 40)
-    episodes = solver_episodes.Episodes.load(path)
-    assert episodes.levels.tolist() == list(range(40))
-    env = gymnasium.make(episodes.id, **episodes.keywords)
-    pairs = iter(zip(episodes.observations, episodes.actions, strict=True))
-    for level, length, start in zip(
-        episodes.levels, episodes.lengths, episodes.starts(), strict=True
-    ):
-        observation, _ = env.reset(seed=int(level))
-        np.testing.assert_array_equal(observation, start)
-        assert length == len(env.unwrapped.solve())
-        for step in range(length):
-            expected, action = next(pairs)
-            np.testing.assert_array_equal(observation, expected)
-            observation, _, terminated, _, info = env.step(action)
-            assert terminated == info["success"] == (step == length - 1)
-    assert next(pairs, None) is None
-    # Batches of another size, the last of them smaller, have the same episodes.
-    others = solver_episodes.collect_episodes(*TASK, 40, num_envs=13)
-    assert others.task() == episodes.task()
-    for name in ("levels", "lengths", "observations", "actions"):
-        np.testing.assert_array_equal(getattr(others, name), getattr(episodes, name))
-    with pytest.raises(ValueError, match=r"episodes\.npz' has 40 levels of .*expe"):
-        solver_episodes.load_or_collect(path, *TASK, 4)
 
 
 def test_the_clone_solves_new_levels(imitation, solver_episodes):
@@ -112,36 +82,6 @@ COUNTDOWN = ["--families", "Countdown", "--max-turns=1", "--learning-rate=0.005"
 @pytest.fixture
 def grpo(example):
     return example("grpo")
-
-
-def test_cached_logits_equal_those_of_the_whole_text(grpo):
-    model = grpo.TransformerPolicy(seed=0).model
-    rng = torch.Generator().manual_seed(1)
-    codes = torch.randint(0, grpo.OTHER + 1, (3, 12), generator=rng)
-    with torch.no_grad():
-        whole, _ = model(codes)
-        start, caches = model(codes[:, :9])
-        torch.testing.assert_close(start, whole[:, :9])
-        for i in range(9, 12):
-            logits, caches = model(codes[:, i : i + 1], caches)
-            torch.testing.assert_close(logits[:, 0], whole[:, i])
-
-
-def test_an_update_moves_answers_by_their_advantages(grpo):
-    conversations = grpo.ConversationRounds(["Countdown"], 1, 2, max_turns=1, workers=0)
-    conversations.start_round()
-    policy = grpo.TransformerPolicy(seed=0, learning_rate=0.01)
-    conversations.play(policy, in_lockstep=True)
-    ((env_ids, codes, old),) = policy.turns
-    assert env_ids.tolist() == [0, 1]
-    policy.update(conversations.conversations, np.array([1.0, -1.0]))
-    assert policy.turns == []
-    with torch.no_grad():
-        logits, _ = policy.model(codes[:, :-1])
-    log_p = logits[:, grpo.PROMPT_LENGTH - 1 :].log_softmax(-1)
-    new = log_p.gather(2, codes[:, grpo.PROMPT_LENGTH :, None])[..., 0]
-    gains = (new - old).sum(1)
-    assert gains[0] > 0 > gains[1]
 
 
 def test_valid_answers_become_likely(grpo, tmp_path, capsys):

@@ -4,8 +4,6 @@ import dataclasses
 import hashlib
 import sys
 
-import gymnasium
-import numpy as np
 import pytest
 import torch
 
@@ -37,63 +35,6 @@ def make_training(example, id=SOKOBAN, num_envs=64, seed=3, **changes):
     return ppo.Training(id, dataclasses.replace(recipe, **changes), num_envs, seed)
 
 
-def weights_of(training):
-    return torch.nn.utils.parameters_to_vector(training.network.parameters()).detach()
-
-
-def test_the_mask_is_false_where_an_action_has_no_effect(example):
-    training = make_training(example)
-    for _ in range(2):
-        batch = training.collect()
-        assert batch["terminations"].any()
-        assert (batch["ended"] & ~batch["terminations"]).any()
-        # A step of Sokoban costs 0.1; the step that an ended environment ignores is
-        # free.
-        np.testing.assert_array_equal(batch["mask"], batch["rewards"] != 0)
-        assert 0 < (~batch["mask"]).sum() < batch["mask"].size / 2
-
-
-def test_learning_without_the_mask_is_noticed(example):
-    def learn(change_ignored_actions, use_mask):
-        training = make_training(example)
-        batch = training.collect()
-        if change_ignored_actions:
-            ignored = ~batch["mask"]
-            batch["actions"][ignored] = (batch["actions"][ignored] + 1) % 4
-            batch["log_probs"][ignored] -= 1
-            batch["rewards"][ignored] += 3
-        if not use_mask:
-            batch["mask"][:] = True
-        training.learn(batch, 1e-3)
-        return weights_of(training)
-
-    # Nothing of the ignored transitions gets into the weights,
-    assert torch.equal(learn(False, use_mask=True), learn(True, use_mask=True))
-    # unless the mask is left out.
-    assert not torch.equal(learn(False, use_mask=False), learn(True, use_mask=False))
-
-
-def test_advantages_equal_sums_along_episodes(example):
-    training = make_training(example)
-    batch, recipe = training.collect(), training.recipe
-    ppo = example("ppo")
-    advantages = ppo.compute_advantages(batch, recipe)
-    num_steps, num_envs = batch["rewards"].shape
-    decay = recipe.gamma * recipe.gae_lambda
-    for i in range(num_envs):
-        for start in np.flatnonzero(batch["mask"][:, i]):
-            expected = 0.0
-            for t in range(start, num_steps):
-                goes_on = not batch["terminations"][t, i]
-                target = batch["rewards"][t, i]
-                target += goes_on * recipe.gamma * batch["values"][t + 1, i]
-                error = target - batch["values"][t, i]
-                expected += decay ** (t - start) * error
-                if batch["ended"][t, i]:
-                    break
-            assert advantages[start, i] == pytest.approx(expected, abs=1e-4)
-
-
 def test_a_stage_comes_at_ninety_percent_and_changes_the_levels(example):
     training = make_training(example)
     training.update()
@@ -105,29 +46,6 @@ def test_a_stage_comes_at_ninety_percent_and_changes_the_levels(example):
         assert training.stage == stage
     num_levels = training.recipe.num_levels
     assert training.envs.get_attr("start_level")[0] == 3 * num_levels
-
-
-def test_every_held_out_level_is_played_once(example):
-    def policy(planes):
-        # Right to the last column, then down.
-        players = planes[:, [0, 4, 5]].any(1).reshape(len(planes), -1).argmax(1)
-        return np.where(players % 4 < 3, 3, 2)
-
-    keywords = {"is_slippery": False, "num_levels": 60, "start_level": 7000}
-    success = example("ppo").evaluate(policy, LAKE, **keywords)
-    expected = np.zeros(60, bool)
-    env = gymnasium.make(LAKE, obs_mode="planes", level_info=True, **keywords)
-    for i in range(60):
-        observation, info = env.reset(seed=i)
-        assert info["level"] == 7000 + i
-        is_over = False
-        while not is_over:
-            action = int(policy(observation[np.newaxis])[0])
-            observation, _, terminated, truncated, info = env.step(action)
-            is_over = terminated or truncated
-        expected[i] = info["success"]
-    np.testing.assert_array_equal(success, expected)
-    assert 0 < success.sum() < 60
 
 
 # A policy that has not learned gets less than 100, and -200 or less.
@@ -142,20 +60,6 @@ def test_a_short_training_learns(example, id, updates, bound):
     for _ in range(updates):
         training.update()
     assert ppo.evaluate(training.policy(), id, 200).mean() > bound
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("id", "bound"), [(CART_POLE, 475), (TAXI, 7)])
-def test_a_whole_training_learns(example, id, bound, tmp_path, monkeypatch, capsys):
-    torch.set_num_threads(1)
-    ppo, checkpoint = example("ppo"), tmp_path / "policy.pt"
-    options = [f"--id={id}", f"--checkpoint={checkpoint}"]
-    monkeypatch.setattr(sys, "argv", ["ppo.py", *options])
-    ppo.main()
-    mean = ppo.evaluate(ppo.load_policy(checkpoint), id).mean()
-    assert mean >= bound
-    report = capsys.readouterr().out.splitlines()[1]
-    assert report == f"4,096 episodes of new seeds: mean return {mean:.2f}"
 
 
 def test_the_program_learns_and_its_policy_can_be_loaded(

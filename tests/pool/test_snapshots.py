@@ -16,7 +16,7 @@ import roll_vec
 from roll_vec import VectorState
 from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.pool import PoolVectorEnv
-from tests.contract.cases import NEXT_STEP, SAME_STEP, assert_same, play
+from tests.contract.cases import assert_same, play
 from tests.pool.cases import (
     EXECUTORS,
     FAULTS_ON_PURPOSE,
@@ -154,19 +154,6 @@ def test_states_go_into_the_same_objects_unless_they_failed(workers):
         env.set_state(lost)
         # Nothing is left that a call could reach.
         assert env.call("turn") == (None, 1)
-
-
-@pytest.mark.parametrize("autoreset_mode", [NEXT_STEP, SAME_STEP])
-def test_pools_that_reuse_their_batch(autoreset_mode):
-    keywords = {"copy": False, "autoreset_mode": autoreset_mode}
-    actions = draw_actions("box", 3, 20)
-    with pool(drifters("box", 3, True), **keywords) as env:
-        first, _ = env.reset(seed=1)
-        play(env, actions[:6])
-        state = env.get_state()
-        expected = play(env, actions[6:])
-        assert env.set_state(state) is first
-        assert_same(play(env, actions[6:]), expected)
 
 
 def test_shared_objects_stay_shared_in_a_copy():

@@ -254,16 +254,6 @@ def test_the_others_of_a_dead_worker_play_as_after_another_fault(mode, name, cop
             assert env.fault_counts.tolist() == twin.fault_counts.tolist()
 
 
-def test_the_others_of_a_worker_that_hangs():
-    keywords = {"step_timeout": LIMIT, "reset_timeout": 20, **ONE_PROCESS}
-    with pool(talkers(3), **keywords) as env:
-        env.reset(seed=1)
-        *_, truncations, infos = env.step(("a", "fault:loop", "c"))
-        assert truncations.tolist() == [False, True, True]
-        assert infos["error"][2] == LOST.format(MESSAGES["loop"])
-        assert env.fault_counts.tolist() == [0, 1, 1]
-
-
 def test_attributes_of_an_environment_without_an_object():
     """They are set on the next one."""
     with pool(talkers(2), **ONE_PROCESS) as env:

@@ -14,11 +14,7 @@ LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 
 
 def record(id, mode="NextStep", *, num=6, steps=40, act=None, **options):
-    """Play a batch by a function from the batch to actions, or at random.
-
-    Return the recording, and of each episode that ended the environment, the sum of
-    its rewards and its length.
-    """
+    """Record a batch that is played by a function of the batch, or at random."""
     own = {"vector_kwargs": {"autoreset_mode": mode}, "vectorization_mode": "sync"}
     if "/" in id:
         own = {"autoreset_mode": mode}
@@ -26,25 +22,16 @@ def record(id, mode="NextStep", *, num=6, steps=40, act=None, **options):
     envs.action_space.seed(3)
     recorder = FrameRecorder(envs, range(num))
     recorder.add_reset(*envs.reset(seed=3))
-    totals, lengths, waits = np.zeros(num), np.zeros(num, int), np.zeros(num, bool)
-    episodes = []
     for _ in range(steps):
         actions = envs.action_space.sample() if act is None else act(envs)
         results = envs.step(actions)
         recorder.add_step(actions, *results)
-        totals += np.where(waits, 0, results[1])
-        lengths += ~waits
         ends = results[2] | results[3]
-        for env_id in np.flatnonzero(ends).tolist():
-            episodes.append((env_id, totals[env_id], lengths[env_id]))
-            totals[env_id] = lengths[env_id] = 0
-        if mode == "NextStep":
-            waits = ends
         if mode == "Disabled" and ends.any():
             recorder.add_reset(*envs.reset(options={"reset_mask": ends}), ends)
     recording = recorder.recording(id, {})
     envs.close()
-    return recording, episodes
+    return recording
 
 
 RESET = Frame(is_reset=True, episode=0)
@@ -92,7 +79,7 @@ def walk(places, **last):
 
 @cache
 def lake_tiles():
-    return record(LAKE, num=1, steps=1)[0].tiles
+    return record(LAKE, num=1, steps=1).tiles
 
 
 def make(rows, **more):

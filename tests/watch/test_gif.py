@@ -61,7 +61,7 @@ def words(monkeypatch):
 
 
 def test_a_gif_shows_the_boards_of_each_tick_in_their_exact_colours():
-    scale, recording = 2, record(LAKE, num=5, steps=8)[0]
+    scale, recording = 2, record(LAKE, num=5, steps=8)
     counts = []
     with listen(lambda *each: counts.append(each)):
         frames, durations = gif_of(recording, fps=10, scale=scale)

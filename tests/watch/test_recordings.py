@@ -19,7 +19,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from roll_vec.errors import EnvironmentFaultWarning
 from roll_vec.watch import FrameRecorder
 from roll_vec.watch.packing import LONGEST_TEXT, STEP, SUCCESS, TERMINATED, pack
 from roll_vec.watch.page import make_page
@@ -40,16 +39,12 @@ def episodes_of(recording):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_frames_are_those_of_the_rollout(mode):
-    recording, episodes = record(LAKE, mode, reward_schedule=(1, -1, 0.25))
-    own = episodes_of(recording)
-    ends = [
-        (env_id, frames[-1].total_reward, frames[-1].length)
-        for (env_id, _), frames in own.items()
-    ]
-    assert sorted(ends) == sorted(episodes)
-    assert len(ends) > 6
+    # `tests/trajectories/test_fold.py` has returns and lengths.
+    recording = record(LAKE, mode)
+    episodes = episodes_of(recording)
+    assert len(episodes) > 6
     names = {"Left", "Down", "Right", "Up"}
-    for frames in own.values():
+    for frames in episodes.values():
         first, *steps = frames
         assert first.is_reset
         assert {frame.action_name for frame in steps} <= names
@@ -81,7 +76,7 @@ def test_conversations():
     def solve(envs):
         return envs.get_attr("oracle_action")
 
-    recording, _ = record(COUNTDOWN, num=4, steps=2, act=solve, group_size=2)
+    recording = record(COUNTDOWN, num=4, steps=2, act=solve, group_size=2)
     assert recording.is_text
     assert recording.group_size == 2
     first, second = recording.frames[0][:2]
@@ -95,7 +90,7 @@ def test_conversations():
 def test_pictures_of_others_or_else_their_observations_as_text():
     pytest.importorskip("pygame")
     more = {"num": 2, "render_mode": "rgb_array", "act": lambda _: np.ones(2, int)}
-    recording, _ = record("CartPole-v1", "SameStep", steps=12, **more)
+    recording = record("CartPole-v1", "SameStep", steps=12, **more)
     frame = recording.frames[1][2]
     assert frame.picture.dtype == np.uint8
     assert frame.picture.shape[2] == 3
@@ -103,21 +98,8 @@ def test_pictures_of_others_or_else_their_observations_as_text():
     # The last picture of an episode would be that of the next one.
     last = next(frame for frame in recording.frames[0] if frame and frame.has_ended)
     assert last.picture is last.text is None
-    recording, _ = record("CartPole-v1", num=2, steps=1)
+    recording = record("CartPole-v1", num=2, steps=1)
     assert recording.frames[0][1].text.startswith("[")
-
-
-def test_faults(monkeypatch):
-    def fail(*_):
-        raise OSError("out of paper")
-
-    monkeypatch.setattr("roll_vec.envs.countdown.Countdown.step", fail)
-    with pytest.warns(EnvironmentFaultWarning, match="out of paper"):
-        recording, _ = record(COUNTDOWN, num=1, steps=2, act=lambda _: ["hi"])
-    frame = recording.frames[0][1]
-    assert "out of paper" in frame.fault
-    assert frame.truncated
-    assert "error" not in frame.infos
 
 
 class Reader(HTMLParser):

@@ -3,6 +3,7 @@
 The checks of the archives and of a release find each kind of fault.
 """
 
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -54,32 +55,16 @@ def test_kernels_and_files_that_are_not_python_are_needed(is_sdist):
     assert wheels.unwanted_files(names) == unwanted
 
 
-VERSION = read_version(ROOT)
-READY = {
-    "pyproject.toml": f'version = "{VERSION}"\n',
-    "roll_vec/version.py": f'__version__ = "{VERSION}"\n',
-    "CITATION.cff": f'version: "{VERSION}"\n',
-    "CHANGELOG.md": f"## [Unreleased]\n\n## [{VERSION}] - 2026-01-31\n\n- all\n",
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "fault"),
-    [
-        ("roll_vec/version.py", VERSION, "0.1.9", "roll_vec/version.py: expected"),
-        ("CITATION.cff", VERSION, "0.1.9", "CITATION.cff: expected"),
-        ("CHANGELOG.md", VERSION, "0.1.9", "CHANGELOG.md: expected a line"),
-        ("CHANGELOG.md", " - 2026-01-31", "", "CHANGELOG.md: expected a line"),
-        ("CHANGELOG.md", "- all\n", "", "CHANGELOG.md: expected a line"),
-        ("CHANGELOG.md", "d]\n", "d]\n\n- more\n", "CHANGELOG.md: expected nothing in"),
-    ],
-)
-def test_each_fault_of_a_release_is_named(tmp_path, name, old, new, fault):
+def test_what_a_release_lacks_is_named(tmp_path):
     (tmp_path / "roll_vec").mkdir()
-    for file, text in READY.items():
-        (tmp_path / file).write_text(text)
+    for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    version = tmp_path / "roll_vec" / "version.py"
+    version.write_text('__version__ = "0"\n')
+    (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n\n- more\n")
+    files = [fault.partition(":")[0] for fault in find_faults(tmp_path)]
+    assert files == ["roll_vec/version.py", "CHANGELOG.md", "CHANGELOG.md"]
+    shutil.copy(ROOT / "roll_vec" / "version.py", version)
+    title = f"## [{read_version(ROOT)}] - 2026-01-31"
+    (tmp_path / "CHANGELOG.md").write_text(f"## [Unreleased]\n\n{title}\n\n- all\n")
     assert find_faults(tmp_path) == []
-    assert old in READY[name]
-    (tmp_path / name).write_text(READY[name].replace(old, new, 1))
-    (message,) = find_faults(tmp_path)
-    assert message.startswith(fault)

@@ -7,18 +7,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import roll_vec
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.joined import make_shards
+from tests.conftest import ROOT
 from tests.contract.cases import assert_same
+from tests.frameworks.programs import blocks_of
 from tests.joined.local_actors import pids_of
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_shards_map_one_stored_shop(cluster, tmp_path):
@@ -40,23 +39,15 @@ def test_shards_map_one_stored_shop(cluster, tmp_path):
     envs.close()
 
 
-PROGRAM = """
-import numpy as np
-from roll_vec.joined import make_shards
-
-envs = make_shards("roll_vec/Countdown-v0", 6, 3)
-results = [envs.reset(seed=7)[0], *(envs.step(["1"] * 6)[0] for _ in range(20))]
-np.save("shards.npy", np.array(results))
-envs.close()
-"""
-
-
-def test_the_cluster_of_a_program_ends_with_it(tmp_path):
+def test_the_program_of_the_page_runs_and_its_cluster_ends_with_it(tmp_path):
+    pytest.importorskip("ray")
+    blocks = blocks_of(ROOT / "docs" / "joined.md")
+    (program,) = (each for each in blocks if each.startswith("# with ray"))
     # Not the folder of the test: the paths of Ray's sockets must be short.
     with tempfile.TemporaryDirectory(prefix="rv-", dir="/tmp") as place:
         variables = {"RAY_TMPDIR": place, "TMPDIR": place, "PYTHONPATH": str(ROOT)}
         result = subprocess.run(
-            [sys.executable, "-c", PROGRAM],
+            [sys.executable, "-c", program],
             env={**os.environ, **variables},
             cwd=tmp_path,
             capture_output=True,
@@ -71,7 +62,3 @@ def test_the_cluster_of_a_program_ends_with_it(tmp_path):
             except OSError:
                 continue  # it has ended
             assert place not in words
-    envs = roll_vec.make_vec("roll_vec/Countdown-v0", 6)
-    results = [envs.reset(seed=7)[0], *(envs.step(["1"] * 6)[0] for _ in range(20))]
-    assert np.load(tmp_path / "shards.npy").tolist() == np.array(results).tolist()
-    envs.close()
