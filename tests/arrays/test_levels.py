@@ -1,21 +1,15 @@
 """Levels: sets that are kept, slices and interrupts."""
 
-import gymnasium
 import numpy as np
 import pytest
 
 import roll_vec
 from roll_vec.arrays import level_providers
-from roll_vec.arrays import row_threads as threads
-from roll_vec.progress import listen
 from roll_vec.seeding import episode_seed
-from tests.conftest import JIT_OFF
-from tests.contract.cases import assert_undisturbed
 
 SOKOBAN, LAKES = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 SMALL = {"dim_room": (5, 6), "num_boxes": 1}
 CONFIG = {SOKOBAN: {**SMALL, "search_depth": 30}, LAKES: {"size": 3}}
-UNCOMPILED = pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
 
 
 @pytest.fixture(params=CONFIG)
@@ -72,36 +66,6 @@ def test_a_level_is_drawn_once_and_kept_unless_the_set_is_too_large(id, monkeypa
 
 
 # ------------------------------------------------------------------- interrupts
-
-
-INTERRUPTED = [(id, {**CONFIG[id], "num_levels": n}) for id in CONFIG for n in (0, 500)]
-
-
-@UNCOMPILED
-@pytest.mark.parametrize(("id", "keywords"), INTERRUPTED, ids=str)
-def test_an_interrupted_reset_leaves_no_trace(id, keywords, monkeypatch):
-    # By one thread: helpers can be done before the calling one begins.
-    monkeypatch.setattr(threads, "SLICE_SECONDS", 0.0)  # a slice is one level
-    n = 100
-    keywords = {"num_threads": 1, "action_start": 1, **keywords}
-    env, other = (
-        gymnasium.make_vec(id, num_envs=n, autoreset_mode="Disabled", **keywords)
-        for _ in range(2)
-    )
-
-    def interrupt(unit, done, total):
-        assert unit == "levels"
-        assert 0 < done < total
-        raise KeyboardInterrupt
-
-    for seed in (7, 8):  # before the first reset, and after it
-        with listen(interrupt), pytest.raises(KeyboardInterrupt):
-            env.reset(seed=1234567)
-        np.testing.assert_array_equal(
-            env.reset(seed=seed)[0], other.reset(seed=seed)[0]
-        )
-        assert env.get_attr("np_random_seed") == other.get_attr("np_random_seed")
-    assert_undisturbed(env, other)
 
 
 # ------------------------------------------------------------------------- unrolls

