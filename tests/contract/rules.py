@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 
@@ -48,33 +46,6 @@ class Corridor(roll_vec.ArrayEnv):
     def solve(self, env):
         way = env.door - env.position
         return [int(way > 0)] * abs(way)
-
-
-LIMIT = 0.05
-
-
-class Cart(roll_vec.ArrayEnv):
-    """A cart on a rail that noise pushes; the random numbers are one stream."""
-
-    force: float = 0.02
-    state = {"x": (np.float64, 2), "pushes": np.int8}
-    actions = 3
-    infos = ("pushes",)
-    seeding = "stream"
-    observation = "x"
-    observation_space = Box(-np.inf, np.inf, (2,), np.float64)
-
-    @roll_vec.rule
-    def begin(env, rng):
-        for i in range(2):
-            env.x[i] = rng.uniform(-0.01, 0.01)
-
-    @roll_vec.rule
-    def step(env, action, rng):
-        env.pushes += action != 1
-        env.x[1] += env.force * (action - 1) + rng.normal(0.0, 0.01)
-        env.x[0] += math.sin(env.x[1])
-        return -abs(env.x[0]), abs(env.x[0]) > LIMIT
 
 
 @roll_vec.rule
@@ -140,18 +111,6 @@ class Merge(roll_vec.ArrayEnv):
             for r in range(env.size):
                 if env.board[r, c] > 0:
                     mask[c] = 1
-
-
-class Short(Corridor):
-    """Another default, and a number as the observation."""
-
-    length = 3
-    observation_space = Discrete(9)
-    reset_infos = ("door",)
-
-    @roll_vec.rule
-    def observe(env, out):
-        out[0] = env.position + env.length
 
 
 class Mass(roll_vec.ArrayEnv):
@@ -297,12 +256,6 @@ class Hunt(roll_vec.ArrayEnv):
         mask[:] = env.numbers[env.place] < env.size - 1
 
 
-class FewHunts(Hunt):
-    """The levels are a set, which is kept."""
-
-    num_levels = 3
-
-
 FLOOR, WALL, PLAYER, GOAL = range(4)
 
 
@@ -365,7 +318,7 @@ class Walk(roll_vec.GridEnv):
 
 FAMILIES = {
     f"tests_rules/{cls.__name__}-v0": cls
-    for cls in (Corridor, Short, Cart, Merge, Mass, Tape, Hunt, FewHunts, Walk)
+    for cls in (Corridor, Merge, Mass, Tape, Hunt, Walk)
 }
 RANDOM = {
     f"tests_rules/Random{k}-v0": getattr(random_rules, f"Random{k}")

@@ -42,6 +42,7 @@ from tests.splits import count_runs, split_all
 # Rows enough for several threads, for what is split: steps, rooms, maps, pictures.
 WIDE = [
     ("roll_vec/FrozenLake-v1", 3000, {}),
+    ("roll_vec/CartPole-v1", 3000, {}),
     ("roll_vec/Sokoban-v0", 64, {"num_levels": 50}),
     ("roll_vec/Sokoban-v0", 64, {"dim_room": (5, 5), "num_boxes": 1}),
     ("roll_vec/Sokoban-v0", 2000, {"num_levels": 20, "obs_mode": "planes"}),

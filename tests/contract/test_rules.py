@@ -31,7 +31,6 @@ from tests.contract.rules import (
     Hunt,
     register_families,
 )
-from tests.joined.local_actors import make_env
 from tests.splits import count_runs, split_all
 
 MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"
@@ -95,16 +94,6 @@ def test_a_batch_passes_the_checker(name):
     check_vector_env(f"tests_rules/{name}-v0", steps=20)
 
 
-@pytest.mark.parametrize("id", EVERY)
-def test_a_row_of_a_state_is_a_single_environment(id):
-    envs, single = make(id), gymnasium.make(id).unwrapped
-    envs.reset(seed=3)
-    single.set_state(envs.get_state().row(1))
-    action = draw(envs, 1)[0][1]
-    ours, theirs = single.step(action), envs.step(np.stack([action] * 4))
-    assert (ours[1], ours[2]) == (theirs[1][1], theirs[2][1])
-
-
 @pytest.mark.parametrize("id", [MERGE, "tests_vector/Guess-v0"])
 def test_an_id_of_ones_own_has_a_split(id):
     (split,) = splits_of(id).values()
@@ -121,30 +110,9 @@ def test_an_id_of_ones_own_has_a_split(id):
         find_split(id, "train")
 
 
-def test_shards_of_boards_are_drawn_here_or_there():
-    for more in ({"obs_mode": "rgb"}, {"obs_mode": "text", "render_mode": "ansi"}):
-        envs, local = make_env(WALK, 5, 2, **more), make(WALK, 5, **more)
-        assert_same(envs.reset(seed=4), local.reset(seed=4))
-        assert_same(envs.step([1] * 5), local.step([1] * 5))
-        if len(more) == 2:
-            assert envs.render() == local.render()
-    envs = make_env("tests_rules/Corridor-v0", 5, 2, render_mode="ansi")
-    envs.reset(seed=0)
-    assert envs.render()[0].startswith("position: 2")
-
-
-def test_rows_of_a_class_are_split(monkeypatch):
-    split_all(monkeypatch, 3)
-    envs, twin = make(MERGE, 9, num_threads=3), make(MERGE, 9)
-    assert_same(envs.reset(seed=1)[0], twin.reset(seed=1)[0])
-    actions = np.stack(draw(envs, 30))
-    ours, theirs = envs.unroll(actions), twin.unroll(actions)
-    assert ours.rewards.tolist() == theirs.rewards.tolist()
-    assert_same(envs.step(actions[0])[:3], twin.step(actions[0])[:3])
-
-
-@pytest.mark.parametrize("infos", [("success",), ("position",)])
-@pytest.mark.parametrize("action_mode", ["discrete", "text"])
+@pytest.mark.parametrize(
+    ("infos", "action_mode"), [(("success",), "text"), (("position",), "discrete")]
+)
 def test_no_step_has_infos_that_are_hidden(infos, action_mode):
     content = {"infos": infos, "hidden_infos": ("success", "action_content")}
     class_ = type("Quiet", (Corridor,), content)
