@@ -16,7 +16,7 @@ from roll_vec.errors import (
     InvalidActionError,
     InvalidSeedError,
 )
-from tests.arrays.ids import IDS, LEVEL_IDS, actions_of
+from tests.arrays.ids import IDS, actions_of
 
 SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 LAKE, LAKE_8X8 = "roll_vec/FrozenLake-v1", "roll_vec/FrozenLake8x8-v1"
@@ -33,41 +33,6 @@ def make(id, **keywords):
 
 
 # --------------------------------------------------------- what is accepted, how
-
-
-# Of ROLL's and Gymnasium's limit the smaller one holds: id, max_steps,
-# max_episode_steps, and the step on which an episode is truncated.
-LIMITS = [
-    (SOKOBAN, None, None, 100),
-    (SOKOBAN, None, -1, None),
-    (SOKOBAN, 105, 140, 105),
-    (RANDOM_LAKE, 150, None, 100),
-    (RANDOM_LAKE, 7, 9, 7),
-    (RANDOM_LAKE, 9, 7, 7),
-    (RANDOM_LAKE, 9, -1, 9),
-    (LAKE_8X8, None, None, 200),
-]
-
-
-@pytest.mark.parametrize(("id", "max_steps", "max_episode_steps", "limit"), LIMITS)
-def test_the_smaller_limit_holds_in_both_forms(id, max_steps, max_episode_steps, limit):
-    keywords = {"max_episode_steps": max_episode_steps}
-    if id in LEVEL_IDS:
-        keywords.update(max_steps=max_steps, action_start=1)
-    else:
-        keywords["is_slippery"] = False
-    env = gymnasium.make(id, **keywords)
-    batch = gymnasium.make_vec(id, num_envs=2, autoreset_mode="Disabled", **keywords)
-    env.reset(seed=0)
-    batch.reset(seed=0)
-    # Action 0 moves nothing, or leads against the wall of the first column.
-    for t in range(1, (limit or 210) + 1):
-        _, _, terminated, truncated, _ = env.step(0)
-        _, _, terminations, truncations, _ = batch.step([0, 0])
-        assert not terminated
-        assert not terminations.any()
-        assert truncated == (t == limit)
-        assert truncations.tolist() == [t == limit] * 2
 
 
 # ------------------------------------------------------------- single environments

@@ -131,7 +131,7 @@ CASES = (
 )
 # Bad values are refused in code that arrays share, and in code that pools share.
 ARRAY_AND_POOL = ("roll_vec/Sokoban-v0", "roll_vec/Countdown-v0")
-ARRAY_CASES, POOL_CASES = CASES[:3], CASES[3:]
+ARRAY_CASES = CASES[:3]
 # Those that differ in their single environments.
 SINGLES = tuple(name for name in CASES if not _TABLE[name].vector)
 # Those whose observations are texts.
@@ -399,6 +399,24 @@ def single_info(infos: dict[str, Any], row: int) -> dict[str, Any]:
             else:
                 own[key] = values[row : row + 1].tolist()[0]
     return own
+
+
+def plain(value: Any) -> Any:
+    """Return a value without numpy's types, and tuples as lists."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def item(batch: Any, row: int) -> Any:
+    """Return the part of one environment in a batch, without numpy's types."""
+    if isinstance(batch, dict):
+        return {key: item(part, row) for key, part in batch.items()}
+    if isinstance(batch, tuple) and isinstance(batch[0], np.ndarray):
+        return [item(part, row) for part in batch]
+    return plain(batch[row])
 
 
 def play(env: VectorEnv, actions: Sequence[Any]) -> list[Any]:

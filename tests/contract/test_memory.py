@@ -3,7 +3,6 @@
 That arrays are fresh, writable and apart is what the public checker says of every case.
 """
 
-import copy
 import gc
 import pickle
 import sys
@@ -206,18 +205,6 @@ def test_levels_of_a_set_are_kept_once_or_drawn_again_and_not_pickled(
 
 
 # ------------------------------------------------------------- what is not pickled
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_without_copies_each_writes_its_own_array(case):
-    env = make_batch(case, 3, copy=False)
-    observations, _ = env.reset(seed=0)
-    kept = copy.deepcopy(observations)
-    twins = [duplicate(env) for duplicate in COPIES.values()]
-    actions = draw_actions(env, 20)
-    results = [play(twin, actions) for twin in twins]
-    assert_same(observations, kept)
-    assert_same(results, [play(env, actions)] * len(twins))
 
 
 @pytest.mark.parametrize("case", CASES)

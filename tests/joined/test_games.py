@@ -151,20 +151,6 @@ def test_batch_equals_sync_vector_env(mode):
         env.reset()
 
 
-@pytest.mark.parametrize("mode", MODES[:2])
-def test_an_unroll_takes_the_same_steps(mode):
-    env, twin = (make(autoreset_mode=mode) for _ in range(2))
-    rng = np.random.default_rng(1)
-    for batch in (env, twin):
-        batch.reset(seed=5)
-    actions = [draw_texts(rng) for _ in range(15)]
-    steps, rollout = [twin.step(batch) for batch in actions], env.unroll(actions)
-    for k in range(1, 4):
-        assert_same(rollout[k], np.stack([step[k] for step in steps]))
-    assert set(rollout.infos["family"][3]) == set(GAMES)
-    assert_same(env.step(actions[0]), twin.step(actions[0]))
-
-
 def test_snapshots_of_unlike_parts(tmp_path):
     env, rng = make(), np.random.default_rng(2)
     env.reset(seed=4)

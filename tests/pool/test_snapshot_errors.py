@@ -1,6 +1,5 @@
 """Snapshots of pools that are refused or fail: one clear error each."""
 
-import json
 import os
 import pickle
 from contextlib import suppress
@@ -76,49 +75,6 @@ def rewritten(state, name, row, change):
     contents = state.arrays[name].tolist()
     contents[row] = contents[row][:1] + change(contents[row][1:])
     return {name: np.array(contents)}
-
-
-def with_entry(**entries):
-    return lambda content: json.dumps({**json.loads(content), **entries}).encode()
-
-
-def changed_arrays(state):
-    """Yield the name in the message and the arrays that replace those of a state."""
-    for name, array in state.arrays.items():
-        if array.dtype.kind != "S":
-            yield name, {name: array.astype(np.float32)}
-    for name in ("states", "records"):
-        array = state.arrays[name]
-        yield name, {name: np.array([b"x1", array[1]])}
-        yield name, {name: array[:, None]}
-        yield rf"{name}\[1\]", rewritten(state, name, 1, lambda _: b"{")
-        yield rf"{name}\[0\]", rewritten(state, name, 0, lambda content: content[:-1])
-    for change in (
-        lambda _: b"{}",
-        *(
-            with_entry(**{name: value})
-            for name, value in (
-                ("observation", 5),
-                ("observation", None),
-            )
-        ),
-    ):
-        words = r"records\[1\].*a record with an observation of"
-        yield words, rewritten(state, "records", 1, change)
-    yield "records", {"records": np.array([b"", b""])}
-
-
-def test_a_changed_state_is_refused_before_anything_moves():
-    actions = draw_actions("text", 2, 8)
-    with twins([Stateful] * 2) as (env, twin):
-        for one in (env, twin):
-            play(one, actions[:3])
-        state = env.get_state()
-        for words, arrays in changed_arrays(state):
-            with pytest.raises(InvalidStateError, match=words):
-                env.set_state(with_arrays(state, **arrays))
-        assert env.get_state() == twin.get_state()
-        assert_same(play(env, actions[3:]), play(twin, actions[3:]))
 
 
 class Spy:

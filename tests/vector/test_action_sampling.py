@@ -82,16 +82,6 @@ def test_texts_are_examples():
     assert envs.step(texts)[4]["action_is_valid"].all()
 
 
-def test_a_joined_batch_draws_from_the_examples_of_each_game():
-    lakes = roll_vec.make_vec(LAKE, 32, obs_mode="text", action_mode="text")
-    tasks = roll_vec.make_vec("roll_vec/Countdown-v0", 32)
-    envs = roll_vec.JoinedVectorEnv([lakes, tasks])
-    texts = envs.sample_actions(seed=0)
-    for text, space in zip(texts, envs.action_space.spaces, strict=True):
-        assert text in space.examples
-    assert texts == envs.sample_actions(seed=0) != envs.sample_actions()
-
-
 class Thermostat(gymnasium.Env):
     def __init__(self):
         self.observation_space = Box(0, 1, (1,))
