@@ -32,8 +32,6 @@ def test_a_level_is_drawn_once_and_kept_unless_the_set_is_too_large(id, monkeypa
 
         def draw(seeds):
             calls.append(seeds.tolist())
-            if 666 in seeds:
-                raise RuntimeError("no level")
             return generate(seeds)
 
         monkeypatch.setattr(provider, "generate", draw)
@@ -49,13 +47,6 @@ def test_a_level_is_drawn_once_and_kept_unless_the_set_is_too_large(id, monkeypa
     for _ in range(2):
         env.reset(seed=[9, 3, 9, 9])
     assert calls == [[3, 9]] * 2
-    # A failure leaves what is kept as it is.
-    env = make(700)
-    with pytest.raises(RuntimeError, match="no level"):
-        env.reset(seed=[1, 665, 666, 1])
-    env.reset(seed=[1, 665, 1, 1])
-    env.reset(seed=[1, 665, 1, 1])
-    assert calls == [[1, 665, 666], [1, 665]]
     num_bytes = sum(each[:1].nbytes for each in env.engine.level_provider.arrays)
     monkeypatch.setattr(level_providers, "CACHE_BYTES", 25 * num_bytes)
     for num_levels, count in ((25, 1), (26, 2)):

@@ -107,33 +107,26 @@ def allocated_by(case, num_envs):
     return kept, peak
 
 
-def assert_costs(case, few, many, kept, peak):
-    """Check that each environment more costs less, kept and at most.
+@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
+@pytest.mark.parametrize("case", [*ARRAY_CASES, "roll_vec/Countdown-v0"])
+def test_an_environment_takes_a_kibibyte_and_an_object_a_few(case):
+    """Each environment more costs less, kept and at most.
 
     Kernels that are compiled meanwhile, by any thread, are counted as well: one attempt
     of five without them is enough.
     """
+    few, many, limits = 1024, 4096, (KIBIBYTE, 2 * KIBIBYTE)
+    if is_pooled(case):
+        # Two spaces, a parser, attributes and names of each object.
+        few, many, limits = 32, 96, (6 * KIBIBYTE, 8 * KIBIBYTE)
     allocated_by(case, few)
     attempts = []
     for _ in range(5):
         least, most = (np.array(allocated_by(case, n)) for n in (few, many))
         attempts.append((most - least) / (many - few))
-        if (attempts[-1] < [kept, peak]).all():
+        if (attempts[-1] < limits).all():
             return
     pytest.fail(f"bytes each, kept and at most: {np.array(attempts)}")
-
-
-@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
-@pytest.mark.parametrize("case", ARRAY_CASES)
-def test_environment_takes_less_than_a_kibibyte(case):
-    assert_costs(case, 1024, 4096, KIBIBYTE, 2 * KIBIBYTE)
-
-
-@pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
-@pytest.mark.parametrize("case", ["roll_vec/Countdown-v0"])
-def test_pooled_environment_takes_a_few_kibibytes(case):
-    # Two spaces, a parser, attributes and names of each object.
-    assert_costs(case, 32, 96, 6 * KIBIBYTE, 8 * KIBIBYTE)
 
 
 @pytest.mark.slow

@@ -232,12 +232,3 @@ def test_chances_to_wait_for_are_exact(slip):
     assert policy[:2].tolist() == [moves.UP] * 2
     slip = 1.0 - (1.0 - slip)
     np.testing.assert_allclose(steps[:2], [6 / slip, 4 / slip], rtol=1e-12)
-
-
-def test_a_call_solves_its_range_of_maps():
-    maps = some_maps((3, 3), 5, seed=3)
-    for function in (solve, lambda *args: [measure(*args)]):
-        whole, part = function(maps, (3, 3)), function(maps, (3, 3), (1, len(maps) - 1))
-        for array, expected in zip(part, whole, strict=True):
-            np.testing.assert_array_equal(array[1:-1], expected[1:-1])
-            assert (array[[0, -1]] == 7).all()

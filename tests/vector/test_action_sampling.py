@@ -2,18 +2,15 @@
 
 import copy
 import pickle
-from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete
-from gymnasium.vector.utils import batch_space
+from gymnasium.spaces import Box
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import roll_vec
 from roll_vec.errors import ClosedError, InvalidSeedError
-from roll_vec.vector.action_sampling import ActionStream
 
 LAKE = "roll_vec/FrozenLake-v1"
 MAPS = {"levels": [["SF", "FG"]]}
@@ -50,18 +47,6 @@ def test_an_action_depends_on_seed_environment_and_call_alone():
     # Groups get different actions, and without a seed each batch has its own.
     assert len(set(grouped.sample_actions(seed=0).tolist())) == 4
     assert not np.array_equal(make().sample_actions(), make().sample_actions())
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
-def test_actions_are_the_words_modulo_their_number(n):
-    words = np.array([0, 1, 5, 2**63 + 3, 2**64 - 1], np.uint64)
-    space = Discrete(n, start=-2)
-    envs = SimpleNamespace(
-        single_action_space=space, action_space=batch_space(space, 5), num_envs=5
-    )
-    actions = ActionStream(envs, 0).choose(words)
-    assert actions.tolist() == [int(word) % n - 2 for word in words]
-    assert actions.dtype == np.int64
 
 
 def test_a_bad_seed_is_refused_and_nothing_moves():

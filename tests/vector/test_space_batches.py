@@ -8,67 +8,9 @@ from gymnasium.vector.utils import concatenate, create_empty_array
 from roll_vec.errors import InvalidOptionError
 from roll_vec.vector.rollout import Rollout, check_out
 from roll_vec.vector.space_batches import (
-    batch_items,
-    item_at,
     join_batches,
-    replace_items,
     stack_batches,
 )
-from tests.contract.cases import assert_same
-
-SIZES = 1, 4, 2
-SPACES = {
-    "box": spaces.Box(-1, 1, (2, 3), np.float32),
-    "discrete": spaces.Discrete(5),
-    "bits": spaces.MultiBinary(3),
-    "text": spaces.Text(8),
-    "sequence": spaces.Sequence(spaces.Discrete(4)),
-    "dict": spaces.Dict(
-        text=spaces.Text(3),
-        pair=spaces.Tuple([spaces.Discrete(3), spaces.Box(0, 9, (2,), np.uint8)]),
-    ),
-}
-
-
-def arrays_in(batch):
-    if isinstance(batch, np.ndarray):
-        return [batch]
-    values = batch.values() if isinstance(batch, dict) else batch
-    nested = (np.ndarray, dict, tuple)
-    return [a for v in values if isinstance(v, nested) for a in arrays_in(v)]
-
-
-@pytest.mark.parametrize("name", SPACES)
-def test_parts_of_a_batch_are_the_batch(name):
-    space, total = SPACES[name], sum(SIZES)
-    space.seed(1)
-    items = [space.sample() for _ in range(total)]
-    whole = concatenate(space, items, create_empty_array(space, total))
-    ends = np.cumsum(SIZES)
-    parts = [
-        batch_items(space, items[end - n : end])
-        for end, n in zip(ends, SIZES, strict=True)
-    ]
-    for part in parts:
-        for array in arrays_in(part):
-            # As those of Ray's object store.
-            array.flags.writeable = False
-    out = create_empty_array(space, total)
-    for joined in (join_batches(space, parts), join_batches(space, parts, out)):
-        assert_same(joined, whole)
-        assert all(array.flags.writeable for array in arrays_in(joined))
-    if name != "sequence":
-        pairs = zip(arrays_in(joined), arrays_in(out), strict=True)
-        assert all(one is other for one, other in pairs)
-    for i in range(total):
-        assert_same(
-            batch_items(space, [item_at(space, whole, i)]),
-            batch_items(space, items[i : i + 1]),
-        )
-    others = replace_items(space, whole, [0, 5], [items[5], items[0]])
-    assert_same(others, batch_items(space, [items[5], *items[1:5], items[0], items[6]]))
-    steps = [stack_batches(space, [part, part]) for part in parts]
-    assert_same(join_batches(space, steps, axis=1), stack_batches(space, [whole] * 2))
 
 
 class Bag(spaces.Space):
