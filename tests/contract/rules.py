@@ -139,67 +139,6 @@ class Mass(roll_vec.ArrayEnv):
             out[i] = env.x[i]
 
 
-class Tape(roll_vec.ArrayEnv):
-    """Rows of a board move up, and numbers along a tape: parts of arrays as values."""
-
-    size: int = 4
-    state = {
-        "board": (np.uint8, (3, "size")),
-        "tape": (np.float32, "size"),
-        "marks": (np.bool_, "size"),
-        "place": (np.int8, 2),
-    }
-    actions = 4
-    infos = ("place",)
-    start = (1, 2)
-
-    @property
-    def observation_space(self):
-        tape = Box(-np.inf, np.inf, (2, self.size), np.float64)
-        place = Box(-128, 127, (2,), np.int32)
-        return Dict(
-            {
-                "board": Box(0, 255, (3, self.size), np.uint8),
-                "place": place,
-                "tape": tape,
-            }
-        )
-
-    @roll_vec.rule
-    def begin(env, rng):
-        env.place[:] = env.start
-        for r in range(3):
-            env.board[r] = r
-            env.board[r, 1:3] = rng.integers(200), r
-        env.tape[:-1] = rng.random()
-
-    @roll_vec.rule
-    def step(env, action, rng):
-        r, c = env.place
-        env.marks[c % env.size :] = action > 1
-        env.board[:-1] = env.board[1:]
-        env.board[2, 1:] = env.board[2, :-1]
-        env.board[-1, action : action + 1] = env.marks[:1]
-        env.tape[1:] = env.tape[:-1]
-        env.tape[:1] = rng.choice(env.tape)
-        if action == 0:
-            env.tape[...] = env.board[1]
-        env.place[:] = (c, r + action)
-        rng.shuffle(env.board[0, :3])
-        total = 0
-        for row in env.board[:2]:
-            for code in row:
-                total += code
-        return total / 8, r > 6
-
-    @roll_vec.rule
-    def observe(env, out):
-        out.board[...] = env.board
-        out.place[...] = env.place
-        out.tape[0] = env.tape
-        out.tape[1, : env.size] = env.marks
-
-
 class Hunt(roll_vec.ArrayEnv):
     """Find the highest of some numbers, a level that a method draws."""
 
@@ -317,8 +256,7 @@ class Walk(roll_vec.GridEnv):
 
 
 FAMILIES = {
-    f"tests_rules/{cls.__name__}-v0": cls
-    for cls in (Corridor, Merge, Mass, Tape, Hunt, Walk)
+    f"tests_rules/{cls.__name__}-v0": cls for cls in (Corridor, Merge, Mass, Hunt, Walk)
 }
 RANDOM = {
     f"tests_rules/Random{k}-v0": getattr(random_rules, f"Random{k}")

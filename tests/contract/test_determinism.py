@@ -29,7 +29,6 @@ from tests.contract.cases import (
     assert_same,
     close_batches,
     draw_actions,
-    explicit_action_start,
     make_batch,
     play,
 )
@@ -37,14 +36,15 @@ from tests.golden import update_digest
 from tests.splits import count_runs, split_all
 
 # Rows enough for several threads, for what is split: steps, rooms, maps, pictures.
+START = {"action_start": 1}
 WIDE = [
     ("roll_vec/FrozenLake-v1", 3000, {}),
     ("roll_vec/CartPole-v1", 3000, {}),
-    ("roll_vec/Sokoban-v0", 64, {"num_levels": 50}),
-    ("roll_vec/Sokoban-v0", 64, {"dim_room": (5, 5), "num_boxes": 1}),
-    ("roll_vec/Sokoban-v0", 2000, {"num_levels": 20, "obs_mode": "planes"}),
-    ("roll_vec/RandomFrozenLake-v0", 300, {"obs_mode": "text"}),
-    ("roll_vec/RandomFrozenLake-v0", 3000, {"num_levels": 200}),
+    ("roll_vec/Sokoban-v0", 64, {"num_levels": 50, **START}),
+    ("roll_vec/Sokoban-v0", 64, {"dim_room": (5, 5), "num_boxes": 1, **START}),
+    ("roll_vec/Sokoban-v0", 2000, {"num_levels": 20, "obs_mode": "planes", **START}),
+    ("roll_vec/RandomFrozenLake-v0", 300, {"obs_mode": "text", **START}),
+    ("roll_vec/RandomFrozenLake-v0", 3000, {"num_levels": 200, **START}),
 ]
 
 
@@ -119,7 +119,7 @@ def test_a_new_process_plays_the_same_and_goes_on_from_files(
 @pytest.mark.parametrize(("id", "rows", "more"), WIDE)
 def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
     runs = count_runs(monkeypatch)
-    results, more = [], {**more, **explicit_action_start(id)}
+    results = []
     # An unroll is split as well, and its environments wait for levels every 16 steps.
     monkeypatch.setattr("roll_vec.arrays.engine.STEPS_AT_ONCE", 1)
     monkeypatch.setattr("roll_vec.arrays.engine.STEP_ROWS_PER_THREAD", 0)
