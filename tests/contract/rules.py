@@ -153,8 +153,9 @@ class Hunt(roll_vec.ArrayEnv):
     }
     level_variables = ("numbers", "first")
     actions = 3
-    infos = ("value", "success", "is_higher")
-    reset_infos = ("is_higher", "first")
+    infos = ("value", "success", "is_higher", "place")
+    # Two of them in another order.
+    reset_infos = ("place", "is_higher", "first")
     takes_invalid_actions = True
 
     def draw_levels(self, num_threads, slices, seeds):

@@ -207,19 +207,6 @@ def test_a_bad_mask_is_refused_before_anything_moves(twins, case):
 # ------------------------------------------------- configurations without levels
 
 
-def test_no_room_is_an_error_before_anything_moves():
-    # Two boxes in a corridor cannot be moved off their targets.
-    env = make_batch(SOKOBAN, 3, dim_room=(3, 6), num_boxes=2)
-    for _ in range(2):
-        told = r"no room .* level seed \d .* dim_room=\(3, 6\), num_boxes=2"
-        with pytest.raises(errors.LevelGenerationError, match=told) as caught:
-            env.reset(seed=0)
-        assert isinstance(caught.value, RuntimeError)
-    assert env.np_random_seed == (None, None, None)
-    with pytest.raises(gym_error.ResetNeeded):
-        env.step([1, 1, 1])
-
-
 @pytest.mark.parametrize("case", [SOKOBAN, "roll_vec/RandomFrozenLake-v0"])
 def test_failed_generation_leaves_a_running_batch_as_it_was(case, monkeypatch):
     env, twin = (make_batch(case, N) for _ in range(2))

@@ -10,7 +10,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from numba.core import event
 
 from roll_vec.spaces import UnicodeText
 from tests.conftest import JIT_OFF
@@ -56,20 +55,6 @@ def test_garbage_does_no_harm_without_copies_either(case):
     if isinstance(first, tuple):
         assert observations == texts == first
     assert_same(env.reset(), twin.reset())
-
-
-@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
-@pytest.mark.parametrize("case", ARRAY_IDS)
-def test_read_only_actions_compile_nothing_anew(case):
-    # Arrays of jax are read-only; numba knows these as another type.
-    env = make_batch(case)
-    env.reset(seed=0)
-    row = draw_actions(env, 1)[0]
-    env.step(row)
-    row.flags.writeable = False
-    with event.install_recorder("numba:compile") as compiled:
-        env.step(row)
-    assert not compiled.buffer
 
 
 # -------------------------------------------------- what an environment costs

@@ -9,7 +9,6 @@ import os
 import pickle
 import subprocess
 import sys
-from typing import ClassVar
 
 import gymnasium
 import numpy as np
@@ -18,7 +17,6 @@ from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
 
 import roll_vec
-from roll_vec.envs.sokoban import Sokoban
 from roll_vec.errors import InvalidOptionError, UnsupportedError
 from roll_vec.evaluation import find_split, play_split, splits_of
 from roll_vec.testing import check_vector_env
@@ -253,22 +251,6 @@ def test_an_exception_is_the_same_on_several_threads(kind, monkeypatch):
     assert errors[0] == errors[1]
 
 
-def test_an_option_max_steps_is_a_step_limit():
-    class Limited(Corridor):
-        max_steps: int = 5
-
-    roll_vec.register("tests_rules/Limited-v0", Limited, max_episode_steps=7)
-    envs = make("tests_rules/Limited-v0", 2, length=99)
-    single = gymnasium.make("tests_rules/Limited-v0", length=99).unwrapped
-    envs.reset(seed=1)
-    single.reset(seed=1)
-    assert [single.step(0)[3] for _ in range(5)] == [False] * 4 + [True]
-    assert envs.unroll(np.zeros((5, 2), int)).truncations.sum() == 2
-    for value in (-1, 2.5, True):
-        with pytest.raises(InvalidOptionError, match="max_steps"):
-            make("tests_rules/Limited-v0", max_steps=value)
-
-
 @pytest.mark.parametrize("obs_mode", ["planes", "tiny_rgb", "rgb", "text"])
 def test_boards_are_seen_as_codes_say_in_steps_and_unrolls(obs_mode):
     codes, envs = make(WALK), make(WALK, obs_mode=obs_mode)
@@ -320,19 +302,6 @@ def test_a_text_of_ones_own_and_other_symbols():
 # --------------------------------------------------------------- levels of a method
 
 
-def test_a_subclass_of_a_game_of_the_package_is_registered():
-    content = {"__doc__": "Rooms by the rule.", "tuned_step": None}
-    cls = type("Rooms", (Sokoban,), content)
-    roll_vec.register("tests_rules/Rooms-v0", cls)
-    envs, others = (
-        gymnasium.make_vec(id, 4, action_start=1)
-        for id in ("tests_rules/Rooms-v0", "roll_vec/Sokoban-v0")
-    )
-    assert_same(envs.reset(seed=2), others.reset(seed=2))
-    for action in (1, 2, 3, 4, 0):
-        assert_same(envs.step([action] * 4), others.step([action] * 4))
-
-
 def test_a_level_option_that_rules_read_cannot_change():
     content = {"__doc__": "A hunt.", "LEVEL_OPTIONS": ("num_levels", "size")}
     cls = type("Fixed", (Hunt,), content)
@@ -342,41 +311,3 @@ def test_a_level_option_that_rules_read_cannot_change():
     with pytest.raises(UnsupportedError, match="size: rules read it"):
         envs.set_level_options(size=5)
     envs.set_level_options(num_levels=7)
-
-
-class Order(roll_vec.ArrayEnv):
-    """Infos of resets in another order than those of steps."""
-
-    state: ClassVar = {"first": np.int32, "second": np.int32}
-    actions = 2
-    infos = ("first", "second")
-    reset_infos = ("second", "first")
-    observation_space = Box(0, 9, (1,), np.int32)
-
-    @roll_vec.rule
-    def begin(env, rng):
-        env.first = 5
-        env.second = 7
-
-    @roll_vec.rule
-    def step(env, action, rng):
-        env.first += 1
-        env.second += 2
-        return 0.0, env.first > 7
-
-    @roll_vec.rule
-    def observe(env, out):
-        out[0] = env.first
-
-
-@pytest.mark.parametrize("mode", MODES[:2])
-def test_infos_of_resets_may_have_another_order(mode):
-    roll_vec.register("tests_rules/Order-v0", Order)
-    envs = make("tests_rules/Order-v0", 2, autoreset_mode=mode)
-    envs.reset(seed=0)
-    infos = envs.unroll(np.zeros((6, 2), int)).infos
-    envs.reset(seed=0)
-    for t in range(6):
-        info = envs.step([0, 0])[4]
-        for name in Order.infos:
-            assert infos[name][t].tolist() == info[name].tolist()

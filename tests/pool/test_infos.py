@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from roll_vec.errors import ResetNeededError
-from roll_vec.pool import PoolVectorEnv
-from roll_vec.testing import check_vector_env
 from tests.contract.cases import assert_same
 from tests.pool.cases import (
     NAMED_EXECUTORS,
@@ -116,18 +114,3 @@ def test_odd_values_are_kept(kind):
             assert infos[f"_{key}"].tolist() == [False, True, False]
         assert not env.successes.any()
         env.unroll([("odd",) * 3] * 2)
-
-
-class Erring(Talker):
-    """Has errors in its infos that are part of its task, and keys that are no texts."""
-
-    def step(self, action):
-        *values, info = super().step(action)
-        return *values, {**info, "error": "no such tool", 1: {2: 3}}
-
-
-def test_infos_with_errors_pass_the_checker():
-    def make(num_envs, **keywords):
-        return PoolVectorEnv([Erring] * num_envs, **keywords)
-
-    check_vector_env(make, steps=6)
