@@ -1,4 +1,4 @@
-"""``action_start``: actions from 0 and from 1 play alike; the warning of action 0."""
+"""``action_start``: texts play alike whatever it is; the warning of action 0."""
 
 import copy
 import pickle
@@ -13,7 +13,7 @@ from roll_vec.errors import ActionStartWarning
 from tests.conftest import JIT_OFF
 from tests.contract.cases import assert_same
 
-pytestmark = pytest.mark.skipif(JIT_OFF, reason="the kernels' tests have both codes")
+pytestmark = pytest.mark.skipif(JIT_OFF, reason="envs/test_play.py has both codes")
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 FEW = {"max_episode_steps": 9, "num_levels": 3}

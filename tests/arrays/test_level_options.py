@@ -3,9 +3,7 @@
 It is for bugs such as these:
 
 - the present episode is changed, too;
-- a pending autoreset plays the options from before, or a kernel that is bound to them;
-- a snapshot of other options is accepted;
-- an option is checked beside those of before.
+- a pending autoreset plays the options from before, or a kernel that is bound to them.
 """
 
 import gymnasium

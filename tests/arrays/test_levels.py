@@ -1,4 +1,4 @@
-"""Levels: sets that are kept, slices and interrupts."""
+"""Levels: sets that are kept, and their numbers in compiled code."""
 
 import numpy as np
 import pytest

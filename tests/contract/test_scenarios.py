@@ -296,9 +296,6 @@ def test_every_pass_from_a_snapshot_gives_the_same_results(kind, mode, tmp_path)
     walk.walk(24)
 
 
-# --------------------------------------------------------------- beside the results
-
-
 # ---------------------------------------------------------------------- copies
 
 

@@ -1,4 +1,4 @@
-"""Levels of users in both games: keywords beside them, play, copies, ends."""
+"""Levels of users in both games: files, copies, pickles."""
 
 import copy
 import pickle

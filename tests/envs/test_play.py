@@ -23,7 +23,10 @@ NUM_ENVS, NUM_STEPS = (4, 25) if JIT_OFF else (9, 60)
 @pytest.fixture(autouse=True)
 def _tuned_steps(monkeypatch):
     """Play the tuned step also with the JIT off, where batches play the rule."""
-    tuned_step_of = lambda owner: type(owner).tuned_step  # noqa: E731
+
+    def tuned_step_of(owner):
+        return type(owner).tuned_step
+
     monkeypatch.setattr(declarations, "tuned_step_of", tuned_step_of)
 
 

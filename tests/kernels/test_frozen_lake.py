@@ -1,4 +1,4 @@
-"""Steps, masks, grids, maps and solutions of lakes equal the oracles."""
+"""Slips, maps and solutions of lakes equal the oracles."""
 
 import numpy as np
 import pytest

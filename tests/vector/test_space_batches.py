@@ -1,4 +1,4 @@
-"""Batches of any space, joined and stacked: a value is lost, or an array is shared."""
+"""Batches of a user's space, and arrays to write into that do not fit."""
 
 import numpy as np
 import pytest

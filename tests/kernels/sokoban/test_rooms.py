@@ -1,4 +1,4 @@
-"""Rooms are drawn and played as by the oracles: cell for cell, bit for bit."""
+"""Rooms are drawn as by the oracle: cell for cell."""
 
 from functools import cache
 
