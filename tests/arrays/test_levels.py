@@ -42,12 +42,12 @@ def test_a_level_is_drawn_once_and_kept_unless_the_set_is_too_large(id, monkeypa
     for seeds in ([0, 7, 2, 12], [5, 1, 1, 1], [0, 1, 2, 0], [3, 4, 8, 9]):
         env.reset(seed=seeds)
     assert calls == [[0, 2], [1], [3, 4]]
+    num_bytes = sum(each[:1].nbytes for each in env.engine.level_provider.arrays)
     # Unlimited levels are drawn each time, but once a call.
     env = make(0)
     for _ in range(2):
         env.reset(seed=[9, 3, 9, 9])
     assert calls == [[3, 9]] * 2
-    num_bytes = sum(each[:1].nbytes for each in env.engine.level_provider.arrays)
     monkeypatch.setattr(level_providers, "CACHE_BYTES", 25 * num_bytes)
     for num_levels, count in ((25, 1), (26, 2)):
         env = make(num_levels)

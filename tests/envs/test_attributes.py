@@ -15,7 +15,7 @@ from roll_vec.errors import (
     InvalidStateError,
 )
 from roll_vec.registration import ENVIRONMENTS
-from tests.contract.cases import assert_same
+from tests.contract.cases import ALL_IDS, assert_same
 from tests.envs.test_classic_control import KEYWORDS
 from tests.envs.test_toy_text import CLIFF, DRY
 from tests.gymnasium_versions import Lake
@@ -123,7 +123,7 @@ def test_s_is_gymnasiums_and_can_be_set(name):
 # ------------------------------------------------------------ any game of rules
 
 
-@pytest.mark.parametrize("id", sorted(ENVIRONMENTS))
+@pytest.mark.parametrize("id", [*ALL_IDS, "roll_vec/Taxi-v4"])
 def test_nothing_that_is_set_is_lost(id):
     if ENVIRONMENTS[id].pooled:
         pytest.skip("an object has all attributes that are set")
