@@ -34,14 +34,12 @@ class Room:
     """A game of Sokoban's oracle, with the results of a batch."""
 
     def __init__(self, board, seed):
-        self.game = rooms.OracleSokoban(
-            np.array([0, 1, 2, 2, 1, 1, 2])[board], np.minimum(board, 5), None
-        )
+        self.game = rooms.OracleSokoban(board)
 
     def step(self, action):
         """Play -1 for no valid action; return the results and infos."""
         step = self.game.step(action + 1)
-        return step.reward, step.done, step.effective, step.success
+        return step.reward, step.success, step.effective, step.success
 
     def grid(self):
         return self.game.observe()
