@@ -285,6 +285,17 @@ def make_single(case: str, **more: Any) -> gymnasium.Env[Any, Any]:
     return gymnasium.make(id_of(case), **keywords(case, **more))
 
 
+class FloatProb(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Gymnasium's environment with the same type of ``prob`` at a reset as at a step.
+
+    Its integer at a reset turns 1/3 into 0 in the infos of a batch.
+    """
+
+    def reset(self, **keywords: Any) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(**keywords)
+        return observation, info | {k: float(v) for k, v in info.items() if k == "prob"}
+
+
 def make_sync(
     case: str, num_envs: int, autoreset_mode: AutoresetMode, **more: Any
 ) -> SyncVectorEnv:

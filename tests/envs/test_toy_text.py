@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import roll_vec
 from roll_vec.envs.blackjack import HIT, STICK
 from roll_vec.envs.taxi import Taxi
-from tests.contract.cases import assert_same
+from tests.contract.cases import FloatProb, assert_same
 
 # What Gymnasium calls them.  1.1 and 1.2 have no Taxi-v4, and 1.1 no rain.
 CLIFF = (
@@ -33,16 +33,6 @@ GAMES = [
     ("Blackjack-v1", "Blackjack-v1", {"sab": False, "natural": True}),
 ]
 each_game = pytest.mark.parametrize(("name", "original", "keywords"), GAMES)
-
-
-class FloatProb(gymnasium.Wrapper):
-    """The same type of ``prob`` at a reset as at a step."""
-
-    def reset(self, **keywords):
-        observation, info = super().reset(**keywords)
-        return observation, {
-            key: float(value) if key == "prob" else value for key, value in info.items()
-        }
 
 
 def make_original(name, **keywords):
