@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from roll_vec.seeding import episode_seed, level_for_seed
-from tests.arrays.ids import LEVEL_IDS
 from tests.conftest import JIT_OFF
+from tests.contract.cases import LEVEL_IDS
 
 SOKOBAN = "roll_vec/Sokoban-v0"
 REQUESTS = {"seed_info": True, "level_info": True}
