@@ -1,11 +1,7 @@
 """Shards on Ray: a batch differs from a local one, or a death leaves a trace."""
 
 import os
-import random
 import signal
-import threading
-import time
-from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -84,35 +80,6 @@ def test_steps_snapshots_and_kills(cluster):
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
     with pytest.raises(roll_vec.errors.ClosedError):
         envs.reset()
-
-
-@pytest.mark.slow
-def test_kills_at_random_times_change_nothing(cluster):
-    envs = make_shards("roll_vec/Sokoban-v0", 32, 3, snapshot_interval=7, **ROOMS)
-    local = roll_vec.make_vec("roll_vec/Sokoban-v0", 32, **ROOMS)
-    choice, victims, rng = random.Random(1), set(), np.random.default_rng(0)
-
-    def kill_some():
-        while len(victims) < 20:
-            time.sleep(choice.random() * 0.2)
-            pids = [pid for pid in pids_of(envs) if pid and pid not in victims]
-            for pid in choice.sample(pids, min(len(pids), 1)):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-                    victims.add(pid)
-
-    assert_same(envs.reset(seed=0), local.reset(seed=0))
-    killer = threading.Thread(target=kill_some, daemon=True)
-    killer.start()
-    while killer.is_alive():
-        play(envs, local, 3, rng)
-        actions = rng.integers(1, 5, (5, 32))
-        assert_same(tuple(envs.unroll(actions)), tuple(local.unroll(actions)))
-    # A shard can be killed once more before the head has noticed its death.
-    assert restarts_of(envs) >= 10
-    victims.update(pids_of(envs))
-    envs.close()
-    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in victims))
 
 
 def test_a_class_of_the_program_and_large_infos(cluster):
