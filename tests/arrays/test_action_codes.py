@@ -1,4 +1,4 @@
-"""``action_start``: actions from 0 and from 1 play alike; the warning of action 0."""
+"""``action_start``: texts play alike whatever it is; the warning of action 0."""
 
 import copy
 import pickle
@@ -7,14 +7,13 @@ import warnings
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from roll_vec.adapters import roll
 from roll_vec.errors import ActionStartWarning
 from tests.conftest import JIT_OFF
-from tests.contract.cases import MODES, assert_same
+from tests.contract.cases import assert_same
 
-pytestmark = pytest.mark.skipif(JIT_OFF, reason="the kernels' tests have both codes")
+pytestmark = pytest.mark.skipif(JIT_OFF, reason="envs/test_play.py has both codes")
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 FEW = {"max_episode_steps": 9, "num_levels": 3}
@@ -57,32 +56,6 @@ def warned(call, *arguments):
 
 
 # ------------------------------------------------------------------ the same play
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_steps_and_unrolls_equal_those_of_rolls_codes(env_id, mode):
-    ours = make_batch(env_id, action_start=0, autoreset_mode=mode)
-    rolls = make_batch(env_id, autoreset_mode=mode)
-    sync = SyncVectorEnv(
-        [lambda: make_single(env_id, action_start=0)] * NUM_ENVS, autoreset_mode=mode
-    )
-    assert ours.single_action_space == sync.single_action_space
-    assert ours.single_action_space == gymnasium.spaces.Discrete(4)
-    sync.reset(seed=0)
-    for actions in draw((STEPS, NUM_ENVS)):
-        result = ours.step(actions)
-        assert_same(result, rolls.step(actions + 1))
-        assert_same(result, sync.step(actions))
-        if "action_is_valid" in result[4]:
-            infos = result[4]
-            assert infos["action_is_valid"][infos["_action_is_valid"]].all()
-        ended = result[2] | result[3]
-        if mode is AutoresetMode.DISABLED and ended.any():
-            for env in (ours, rolls, sync):
-                env.reset(options={"reset_mask": ended.copy()})
-    steps = 1 if mode is AutoresetMode.DISABLED else STEPS
-    actions = draw((steps, NUM_ENVS), seed=1)
-    assert_same(tuple(ours.unroll(actions)), tuple(rolls.unroll(actions + 1)))
 
 
 def test_texts_play_the_same_whatever_the_codes_are(env_id):

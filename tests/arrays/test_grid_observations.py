@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from roll_vec.arrays.grid_family import Cell, GridFamily
-from tests.arrays.ids import FAMILIES, IDS, OPTIONS, actions_of
+from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import JIT_OFF
-from tests.contract.cases import assert_same
+from tests.contract.cases import ARRAY_IDS, assert_same
 
 needs_jit = pytest.mark.skipif(JIT_OFF, reason="lookups below have the kernels")
+OPTIONS = {id: ENVIRONMENTS[id].load() for id in ARRAY_IDS}
+FAMILIES = {id: each.FAMILY for id, each in OPTIONS.items()}
 MODES = ("planes", "tiny_rgb", "rgb", "text")
 # By mode of observations: frames that are looked at beside them.
 FRAMES = dict(zip(MODES, ("rgb_array", "ansi", "text", "ansi"), strict=True))
@@ -67,7 +69,8 @@ def check_views(id, mode, lookup=None, frames="text", **more):
     codes = grids.reset(seed=5)[0]
     assert_shown(alone.reset(seed=6)[0], FAMILIES[id], codes[1], mode, lookup)
     assert_same(alone.render(), batch.render()[1])
-    for actions in np.random.default_rng(0).choice(actions_of(id), (8, 3)):
+    space, rng = grids.single_action_space, np.random.default_rng(0)
+    for actions in rng.integers(space.start, space.start + space.n, (8, 3)):
         for i in range(3):
             assert_shown(shown[i], FAMILIES[id], codes[i], mode, lookup)
             frame = batch.render()[i]
@@ -81,7 +84,7 @@ def check_views(id, mode, lookup=None, frames="text", **more):
 
 
 @needs_jit
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", ARRAY_IDS)
 @pytest.mark.parametrize(("mode", "frames"), FRAMES.items())
 def test_modes_and_frames_equal_naive_renderings_of_the_grid(id, mode, frames):
     if frames == "rgb_array" and "/FrozenLake" in id:

@@ -3,9 +3,7 @@
 It is for bugs such as these:
 
 - the present episode is changed, too;
-- a pending autoreset plays the options from before, or a kernel that is bound to them;
-- a snapshot of other options is accepted;
-- an option is checked beside those of before.
+- a pending autoreset plays the options from before, or a kernel that is bound to them.
 """
 
 import gymnasium
@@ -13,8 +11,6 @@ import pytest
 from gymnasium.vector import SyncVectorEnv
 
 import roll_vec
-from roll_vec import VectorState
-from roll_vec.errors import InvalidOptionError, InvalidStateError
 from tests.conftest import JIT_OFF
 from tests.contract.cases import assert_same, assert_undisturbed, draw_actions
 
@@ -39,11 +35,6 @@ def make_batch(id, num_envs=6, **more):
     env = roll_vec.make_vec(id, num_envs, **LIMIT, **CASES[id][0], **more)
     env.reset(seed=3)
     return env
-
-
-def damage(state, **arrays):
-    """Return a state with other arrays."""
-    return VectorState(state.id, state.configuration, {**state.arrays, **arrays})
 
 
 @pytest.fixture(params=CASES)
@@ -91,23 +82,3 @@ def test_options_back_to_the_first_leave_no_trace(id):
 
 
 # ----------------------------------------------------------------------- snapshots
-
-
-def test_a_snapshot_has_the_options_in_its_configuration(id):
-    env, twin = make_batch(id), make_batch(id)
-    state = env.get_state()
-    env.set_level_options(num_levels=50)
-    with pytest.raises(InvalidStateError, match="num_levels is 50 in this batch"):
-        env.set_state(state)
-    env.reset()
-    env.set_level_options(num_levels=0)
-    env.set_state(state)
-    assert_undisturbed(env, twin)
-
-
-def test_bad_options_change_nothing(id):
-    env, twin = make_batch(id), make_batch(id)
-    with pytest.raises(InvalidOptionError, match="num_levels"):
-        env.set_level_options(start_level=5, num_levels=-1)
-    assert env.get_attr("start_level") == twin.get_attr("start_level")
-    assert_undisturbed(env, twin)

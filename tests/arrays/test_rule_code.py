@@ -4,6 +4,7 @@ import enum
 import importlib.util
 import itertools
 import os
+import re
 import subprocess
 import sys
 
@@ -13,7 +14,6 @@ from gymnasium.spaces import Box
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError
-from tests.arrays import random_games
 from tests.conftest import JIT_OFF
 
 needs_jit = pytest.mark.skipif(JIT_OFF, reason="with the JIT off nothing is compiled")
@@ -81,7 +81,7 @@ class Mine(roll_vec.ArrayEnv):
     @roll_vec.rule
     def step(env, action, rng):
         move(env)
-        env.y = env.up + env.down
+        env.y = env.up - env.down
         return 0.0, env.x > 3
 """
 
@@ -191,11 +191,37 @@ def test_rules_read_what_was_there_when_the_batch_was_made(load):
     assert envs.step([0])[0].item() == first
 
 
-def run(numbers, folder, **variables):
-    """Play games in a process; return the line of each."""
+# So much code that `add` stays a function, with a symbol of its own.
+LOOPS = (
+    "y = x"
+    + 6
+    * """
+        for j in range(3):
+            y = (y * 31 + j) % 10007
+            if y % 7 == 2:
+                y += 5"""
+)
+# Plays the class of each file that is named.
+PLAY = """
+import runpy, sys
+import numpy as np
+import roll_vec
+
+for number, path in enumerate(sys.argv[1:]):
+    id = f"tests_rule_code/Mine-v{number}"
+    roll_vec.register(id, runpy.run_path(path)["Mine"], max_episode_steps=5)
+    envs = roll_vec.make_vec(id, 3)
+    results = [envs.reset(seed=1), *(envs.step(np.arange(3) % 2) for _ in range(7))]
+    state = {name: array.tolist() for name, array in envs.get_state().arrays.items()}
+    print(path, repr((results, state)).replace(chr(10), " "))
+"""
+
+
+def run(paths, **variables):
+    """Play classes in a process; return the line of each."""
     process = subprocess.run(
-        [sys.executable, random_games.__file__, *map(str, numbers)],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(folder), **variables},
+        [sys.executable, "-c", PLAY, *map(str, paths)],
+        env={**os.environ, **variables},
         capture_output=True,
         text=True,
         check=False,
@@ -204,30 +230,30 @@ def run(numbers, folder, **variables):
     return sorted(process.stdout.splitlines())
 
 
-def check_games(groups, folder):
-    """Compare games of groups, of one process of all, and as plain rules."""
-    numbers = [number for group in groups for number in group]
-    expected = run(numbers, folder, NUMBA_DISABLE_JIT="1")
-    assert len(expected) == len(set(expected)) == len(numbers)
-    for group in groups:
-        run(group, folder)
+@needs_jit
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        # Options in another order have the same types; the machine code of the others
+        # has functions of the same names and types, one compiled in another process.
+        [16, 12],
+        pytest.param(range(17), marks=pytest.mark.slow),
+    ],
+    ids=len,
+)
+def test_no_game_runs_the_code_of_another(numbers, tmp_path):
+    sources = [SOURCE, *(SOURCE.replace(*CHANGES[number]) for number in numbers)]
+    paths = [tmp_path / f"{number}.py" for number in range(len(sources))]
+    for path, source in zip(paths, sources, strict=True):
+        source = re.sub(
+            "return (x . number)", rf"{LOOPS}\n        return y % 2 + \1", source
+        )
+        path.write_text(source.replace("add(env.x)", "add(add(env.x))"), "utf-8")
+    expected = run(paths, NUMBA_DISABLE_JIT="1")
+    for group in (paths[:-1], paths[-1:]):
+        run(group)
     # From the cache alone.
-    assert run(numbers[::-1], folder) == expected
-
-
-@needs_jit
-def test_no_game_runs_the_code_of_another(tmp_path):
-    # Games 0 and 52 have the same types, with their options in another order.  The
-    # machine code of 1 and 8 has functions of the same names and types, each compiled
-    # in a process of its own.
-    check_games([[0, 52, 1], [8]], tmp_path)
-
-
-@needs_jit
-@pytest.mark.slow
-def test_many_games_in_one_process_do_not_disturb_each_other(tmp_path):
-    groups = np.arange(3, 43).reshape(4, 10).tolist()
-    check_games(groups, tmp_path)
+    assert run(paths[::-1]) == expected
 
 
 class Move(enum.IntEnum):

@@ -131,7 +131,7 @@ CASES = (
 )
 # Bad values are refused in code that arrays share, and in code that pools share.
 ARRAY_AND_POOL = ("roll_vec/Sokoban-v0", "roll_vec/Countdown-v0")
-ARRAY_CASES, POOL_CASES = CASES[:3], CASES[3:]
+ARRAY_CASES = CASES[:3]
 # Those that differ in their single environments.
 SINGLES = tuple(name for name in CASES if not _TABLE[name].vector)
 # Those whose observations are texts.
@@ -145,7 +145,6 @@ _DEAD_ENDS = {"deadlock": True, "terminate_on_deadlock": True}
 VARIANTS = [
     ("roll_vec/Sokoban-v0", {"dim_room": (6, 7), "num_boxes": 3}),
     ("roll_vec/Sokoban-v0", {"max_steps": 5}),
-    ("roll_vec/Sokoban-v0", {"max_steps": 12}),
     ("roll_vec/Sokoban-v0", {"max_steps": 7, "max_episode_steps": -1}),
     (
         "roll_vec/Sokoban-v0",
@@ -159,7 +158,6 @@ VARIANTS = [
         "roll_vec/Sokoban-v0",
         {"action_mask": True, "seed_info": True, "level_info": True, "num_levels": 4},
     ),
-    ("roll_vec/Sokoban-v0", {"obs_mode": "text"}),
     ("roll_vec/Sokoban-v0", _DEAD_ENDS),
     (
         "roll_vec/Sokoban-v0 text",
@@ -192,9 +190,7 @@ VARIANTS = [
         "roll_vec/RandomFrozenLake-v0",
         {"size": 6, "p": 0.7, "max_steps": 4, "max_episode_steps": -1},
     ),
-    ("roll_vec/RandomFrozenLake-v0", {"is_slippery": False, "num_levels": 1}),
     ("roll_vec/RandomFrozenLake-v0 text", {"num_levels": 5}),
-    ("roll_vec/Countdown-v0", {"max_steps": 1, "max_episode_steps": None}),
     ("roll_vec/Countdown-v0", {"max_steps": 3, "max_episode_steps": None}),
     ("roll_vec/Countdown-v0", {"max_steps": 3, "format_penalty": -0.5}),
     ("roll_vec/Countdown-v0", {"action_pattern": "<answer>(.*?)</answer>"}),
@@ -287,6 +283,17 @@ def close_batches() -> None:
 def make_single(case: str, **more: Any) -> gymnasium.Env[Any, Any]:
     """Return one small world, as `gymnasium.make` gives it."""
     return gymnasium.make(id_of(case), **keywords(case, **more))
+
+
+class FloatProb(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Gymnasium's environment with the same type of ``prob`` at a reset as at a step.
+
+    Its integer at a reset turns 1/3 into 0 in the infos of a batch.
+    """
+
+    def reset(self, **keywords: Any) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(**keywords)
+        return observation, info | {k: float(v) for k, v in info.items() if k == "prob"}
 
 
 def make_sync(
@@ -399,6 +406,24 @@ def single_info(infos: dict[str, Any], row: int) -> dict[str, Any]:
             else:
                 own[key] = values[row : row + 1].tolist()[0]
     return own
+
+
+def plain(value: Any) -> Any:
+    """Return a value without numpy's types, and tuples as lists."""
+    if isinstance(value, dict):
+        return {key: plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def item(batch: Any, row: int) -> Any:
+    """Return the part of one environment in a batch, without numpy's types."""
+    if isinstance(batch, dict):
+        return {key: item(part, row) for key, part in batch.items()}
+    if isinstance(batch, tuple) and isinstance(batch[0], np.ndarray):
+        return [item(part, row) for part in batch]
+    return plain(batch[row])
 
 
 def play(env: VectorEnv, actions: Sequence[Any]) -> list[Any]:

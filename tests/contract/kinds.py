@@ -197,6 +197,3 @@ def make_fragile(kind, num_envs=N, **keywords):
     """Return a batch of `Fragile`, whose actions can be faults."""
     workers = {"serial": {}, "threads": THREADS, "processes": PROCESSES}[kind]
     return PoolVectorEnv([Fragile] * num_envs, **workers, **keywords)
-
-
-FRAGILE = ["serial", "threads", "processes"]

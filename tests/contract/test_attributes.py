@@ -104,37 +104,45 @@ def test_spec_rebuilds_the_batch(case):
         batch.close()
 
 
-# --------------------------------------------------------------------- limits
-
-
 # -------------------------------------------------- call, get_attr, set_attr
 
 
-@pytest.mark.parametrize("case", [*ARRAY_IDS, *TEXTS])
+@pytest.mark.parametrize("case", [*ARRAY_IDS, *TEXTS, *POOLS])
 def test_get_attr_and_call_equal_those_of_sync(case, env):
     sync, twin = make_sync(case, NUM_ENVS, NEXT_STEP), make_batch(case, NUM_ENVS)
     for batch in (sync, env, twin):
         batch.reset(seed=0)
+    names = ["num_env_steps", "np_random_seed", "render_mode"]
+    if not is_pooled(case):
+        for name in single_keywords(case):
+            values = env.get_attr(name)
+            assert isinstance(values, tuple)
+            assert len(values) == NUM_ENVS
+            if name in keywords(case):
+                assert values[0] == keywords(case)[name]
+        names += [*env.engine.named_variables(), *env.engine.options.attributes]
+        names += ["get_instructions", "get_all_actions"]
+    else:
+        assert env.get_attr("spec") == sync.get_attr("spec")
+        again = gymnasium.make(env.get_attr("spec")[0])
+        assert type(again.unwrapped) is type(env.envs[0].unwrapped)
+        assert [one.action_space for one in env.envs] == [sync.single_action_space] * 3
+        names += ["level_seed", "metadata"]
+        if "Countdown" in case:
+            names += ["nums", "target", "oracle_action", "get_instructions"]
+            names += ["get_state"]
     for row in draw_actions(env, 5):
+        for name in names:
+            expected = sync.call(name)
+            assert_same(env.call(name), expected)
+            attribute = env.get_attr(name)
+            if callable(attribute[0]):
+                attribute = tuple(method() for method in attribute)
+            assert_same(attribute, expected)
         for batch in (sync, env, twin):
             batch.step(row)
-    for name in single_keywords(case):
-        values = env.get_attr(name)
-        assert isinstance(values, tuple)
-        assert len(values) == NUM_ENVS
-        if name in keywords(case):
-            assert values[0] == keywords(case)[name]
-    names = [*env.engine.named_variables(), *env.engine.options.attributes]
-    names += ["num_env_steps", "get_instructions", "get_all_actions"]
-    for name in (*names, "np_random_seed", "render_mode"):
-        expected = sync.call(name)
-        assert_same(env.call(name), expected)
-        attribute = env.get_attr(name)
-        if callable(attribute[0]):
-            attribute = tuple(method() for method in attribute)
-        assert_same(attribute, expected)
-    # What is read is no handle on the state.
-    for name in names:
+    # What is read of arrays is no handle on the state.
+    for name in names if not is_pooled(case) else ():
         for value in env.call(name):
             if isinstance(value, np.ndarray):
                 value[...] = value.flat[0]
@@ -142,6 +150,9 @@ def test_get_attr_and_call_equal_those_of_sync(case, env):
                 value.clear()
     actions = draw_actions(env, 30)
     assert_same(play(env, actions), play(twin, actions))
+    for name in ("nothing", "_nothing"):
+        with pytest.raises(AttributeError, match="nothing"):
+            env.get_attr(name)
 
 
 def test_attributes_that_cannot_be_read_or_set():
@@ -159,28 +170,6 @@ def test_attributes_that_cannot_be_read_or_set():
     with pytest.raises(FrozenAttributeError, match="np_random cannot be set"):
         env.np_random = np.random.default_rng()
     assert issubclass(FrozenAttributeError, AttributeError)
-
-
-@pytest.mark.parametrize("case", POOLS)
-def test_pools_answer_as_sync_does(case, env):
-    sync = make_sync(case, NUM_ENVS, NEXT_STEP)
-    assert env.get_attr("spec") == sync.get_attr("spec")
-    again = gymnasium.make(env.get_attr("spec")[0])
-    assert type(again.unwrapped) is type(env.envs[0].unwrapped)
-    assert [one.action_space for one in env.envs] == [sync.single_action_space] * 3
-    sync.reset(seed=0)
-    env.reset(seed=0)
-    names = ["num_env_steps", "level_seed", "np_random_seed", "render_mode", "metadata"]
-    if "Countdown" in case:
-        names += ["nums", "target", "oracle_action", "get_instructions", "get_state"]
-    for row in draw_actions(env, 5):
-        for name in names:
-            assert_same(env.call(name), sync.call(name))
-        sync.step(row)
-        env.step(row)
-    for name in ("nothing", "_nothing"):
-        with pytest.raises(AttributeError, match="nothing"):
-            env.get_attr(name)
 
 
 @pytest.mark.parametrize("case", SINGLES)

@@ -15,7 +15,6 @@ from roll_vec import errors
 from tests.contract.cases import (
     ARRAY_AND_POOL,
     CASES,
-    DISABLED,
     NEXT_STEP,
     SAME_STEP,
     assert_needs_reset,
@@ -168,36 +167,6 @@ def test_a_reset_is_needed_first(case):
     assert batch.np_random_seed == (None,) * N
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_step_of_what_has_ended_names_it_and_moves_nobody(case):
-    env, twin = (
-        make_batch(case, 3, autoreset_mode=DISABLED, max_episode_steps=1)
-        for _ in range(2)
-    )
-    row, first = [lowest_action(env)] * 3, np.arange(3) == 0
-    for batch in (env, twin):
-        batch.reset(seed=0)
-        batch._step_some(row, first)
-    told = r"environments \[0\] have ended.*reset_mask"
-    # A bad action does not hide it.
-    for call in (
-        lambda: env.step(row),
-        lambda: env.step([99] * 3),
-        lambda: env._step_some(row, np.arange(3) < 2),
-    ):
-        with pytest.raises(errors.ResetNeededError, match=told):
-            call()
-    second = np.arange(3) == 1
-    result = env._step_some(row, second)
-    assert result[3].tolist() == second.tolist()
-    assert_same(result, twin._step_some(row, second))
-    with pytest.raises(errors.ResetNeededError, match=r"\[0, 1\] have ended"):
-        env.step(row)
-    for batch in (env, twin):
-        batch.reset(options={"reset_mask": np.arange(3) < 2})
-    assert_undisturbed(env, twin)
-
-
 BAD_MASKS = [
     ([True, False, False, True], TypeError, "be a numpy array, got <class 'list'>"),
     (None, TypeError, "be a numpy array, got <class 'NoneType'>"),
@@ -236,19 +205,6 @@ def test_a_bad_mask_is_refused_before_anything_moves(twins, case):
 
 
 # ------------------------------------------------- configurations without levels
-
-
-def test_no_room_is_an_error_before_anything_moves():
-    # Two boxes in a corridor cannot be moved off their targets.
-    env = make_batch(SOKOBAN, 3, dim_room=(3, 6), num_boxes=2)
-    for _ in range(2):
-        told = r"no room .* level seed \d .* dim_room=\(3, 6\), num_boxes=2"
-        with pytest.raises(errors.LevelGenerationError, match=told) as caught:
-            env.reset(seed=0)
-        assert isinstance(caught.value, RuntimeError)
-    assert env.np_random_seed == (None, None, None)
-    with pytest.raises(gym_error.ResetNeeded):
-        env.step([1, 1, 1])
 
 
 @pytest.mark.parametrize("case", [SOKOBAN, "roll_vec/RandomFrozenLake-v0"])

@@ -7,7 +7,6 @@ import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from roll_vec import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
 from tests.contract.cases import (
@@ -67,16 +66,6 @@ def test_id_passes_the_checker(env_id):
 def test_games_with_short_episodes_pass_the_checker(env_id):
     make = functools.partial(gymnasium.make_vec, env_id, max_episode_steps=9)
     check_vector_env(make, steps=30)
-
-
-def make_pool_of_single_forms(num_envs, **keywords):
-    make = functools.partial(gymnasium.make, "tests_vector/Guess-v0")
-    make = functools.partial(make, max_episode_steps=4)
-    return PoolVectorEnv([make] * num_envs, **keywords)
-
-
-def test_a_pool_of_single_forms_passes_the_checker():
-    check_vector_env(make_pool_of_single_forms, steps=10)
 
 
 # Of ids whose observations are no arrays, their frames are texts.

@@ -26,6 +26,7 @@ from tests.contract.cases import (
     TEXTS,
     VARIANTS,
     VIEWS,
+    FloatProb,
     assert_same,
     draw_actions,
     keywords,
@@ -223,18 +224,6 @@ LAKES = [
     (LAKE, {"desc": ["SFFFFFG"], "reward_schedule": (0.1, 0.2, 0.3)}),
     (LAKE, {"desc": np.array([["S", "H"], ["F", "G"], ["G", "S"]])}),
 ]
-
-
-class FloatProb(gymnasium.Wrapper):
-    """Gymnasium's environment with the same type of `prob` at reset as at a step.
-
-    Its integer at a reset turns 1/3 into 0 in the infos of a batch.
-    """
-
-    def reset(self, **kwargs):
-        observation, info = self.env.reset(**kwargs)
-        assert info == {"prob": 1}
-        return observation, {"prob": 1.0}
 
 
 def make_gymnasium(case, num_envs, mode, **more):

@@ -12,15 +12,12 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv
 from numba.core.compiler_lock import global_compiler_lock
 
-from roll_vec.errors import RollVecError
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
-    CASES,
     NEXT_STEP,
     SAME_STEP,
     assert_same,
     draw_actions,
-    is_pooled,
     make_batch,
     make_single,
     play,
@@ -81,15 +78,6 @@ def run_in_child(method, work):
     return result
 
 
-def make_and_play(case):
-    """Make a batch, and return what its reset and five steps return."""
-    more = {} if is_pooled(case) else {"num_threads": 2}
-    env = make_batch(case, 32, **more)
-    results = [env.reset(seed=1), play(env, draw_actions(env, 5))]
-    env.close()
-    return results
-
-
 @pytest.mark.parametrize(
     ("case", "more"),
     [
@@ -132,30 +120,6 @@ def test_child_can_compile_where_a_thread_of_the_parent_was_compiling():
     thread.join()
     assert take_compiler_lock()
     global_compiler_lock._lock.release()
-
-
-@NEEDS_FORK
-@pytest.mark.parametrize("case", POOLED[1:])
-def test_pool_with_workers_says_that_it_does_not_fork(case):
-    env, twin = make_batch(case, 4), make_batch(case.partition(" in ")[0], 4)
-    for batch in (env, twin):
-        batch.reset(seed=0)
-    actions = draw_actions(env, 20)
-
-    def play_refused():
-        with pytest.raises(RollVecError, match="make the pool in the process that ste"):
-            play(env, actions)
-
-    run_in_child("fork", play_refused)
-    assert_same(play(env, actions), play(twin, actions))
-
-
-@NEEDS_FORK
-def test_child_makes_batches_of_its_own():
-    def work():
-        return [make_and_play(case) for case in CASES]
-
-    assert_same(run_in_child("fork", work), work())
 
 
 def names_after(env):

@@ -13,7 +13,7 @@ import pytest
 from roll_vec import JoinedVectorEnv, PoolVectorEnv
 from roll_vec.errors import ClosedError, FrozenAttributeError, RollVecError
 from tests.contract import cases
-from tests.contract.cases import CASES, DISABLED, MODES, SAME_STEP
+from tests.contract.cases import CASES, DISABLED, MODES, SAME_STEP, item, plain
 from tests.contract.kinds import ALL, OBJECTS, RULES, N, draw, part_of, register_kinds
 from tests.thinning import one_in
 
@@ -43,22 +43,6 @@ def make(name, **keywords):
 @pytest.fixture(scope="module", autouse=True)
 def _registered(module_forgets_ids):
     register_kinds()
-
-
-def plain(value):
-    if isinstance(value, dict):
-        return {key: plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-
-
-def item(batch, row):
-    if isinstance(batch, dict):
-        return {key: item(part, row) for key, part in batch.items()}
-    if isinstance(batch, tuple) and isinstance(batch[0], np.ndarray):
-        return [item(part, row) for part in batch]
-    return plain(batch[row])
 
 
 class Program:

@@ -296,36 +296,14 @@ def test_every_pass_from_a_snapshot_gives_the_same_results(kind, mode, tmp_path)
     walk.walk(24)
 
 
-@one_in(3, "kind", [*ALL])
-def test_rows_become_copies_that_share_nothing(kind):
-    """Each goes on as a batch of one that goes to the row alone."""
-    env, many = ALL[kind].make(N), ALL[kind].make(N + 2)
-    env.reset(seed=2)
-    for batch in draw(env, 3, seed=1):
-        env.step(batch)
-    state, rows = env.get_state(), [2, 0, 0, 2, 1, 5, 0, 4]
-    many.set_state(state, rows=rows)
-    ones = [ALL[kind].local(1) for _ in range(N + 2)]
-    for one, row in zip(ones, rows, strict=True):
-        one.set_state(state.select_rows([row]))
-    for batch in draw(many, 4, seed=3):
-        result = many.step(batch)
-        for i, one in enumerate(ones):
-            expected = one.step(part_of(batch, [i]))
-            assert results_of(result, [i]) == results_of(expected, [0]), i
-    close(env, many, *ones)
-
-
-# --------------------------------------------------------------- beside the results
-
-
 # ---------------------------------------------------------------------- copies
 
 
 @one_in(3, "kind, mode", [kind for kind in ALL if ALL[kind].copies], MODES)
 def test_a_copy_goes_on_as_its_original(kind, mode):
     """Before the first reset, and after any step, such as one that ends episodes."""
-    env = ALL[kind].make(N, autoreset_mode=mode)
+    # Without copies each writes into an array of its own.
+    env = ALL[kind].make(N, autoreset_mode=mode, copy=mode is DISABLED)
     actions = draw(env, 12, seed=2)
     # Copies of processes take a while to start.
     is_slow = "processes" in kind or kind in ("plain without streams", "pickled states")

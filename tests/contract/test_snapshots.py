@@ -33,16 +33,6 @@ from tests.contract.cases import (
 )
 
 
-@pytest.fixture
-def played(case):
-    """Two batches after the same steps."""
-    pair = [make_batch(case, 4) for _ in range(2)]
-    for env in pair:
-        env.reset(seed=8)
-        play(env, draw_actions(env, 5))
-    return pair
-
-
 @pytest.mark.parametrize("case", ARRAY_CASES)
 def test_a_row_is_a_single_environment(case):
     envs = make_batch(case, 4, max_episode_steps=-1)
@@ -66,8 +56,8 @@ def test_a_row_is_a_single_environment(case):
 
 
 @pytest.mark.parametrize("case", ARRAY_AND_POOL)
-def test_what_is_of_other_batches_is_refused_and_named(case, played):
-    envs, twin = played
+def test_what_is_of_other_batches_is_refused_and_named(case, twins):
+    envs, twin = twins
     state = envs.get_state()
     others = {
         "autoreset": make_batch(case, 4, autoreset_mode=DISABLED),
@@ -101,8 +91,8 @@ def test_what_is_of_other_batches_is_refused_and_named(case, played):
 
 @pytest.mark.parametrize("case", ARRAY_CASES[:1])
 @pytest.mark.parametrize("version", [1, 99])
-def test_another_version_is_refused(version, played, tmp_path, monkeypatch):
-    state, path = played[0].get_state(), tmp_path / "other.npz"
+def test_another_version_is_refused(version, twins, tmp_path, monkeypatch):
+    state, path = twins[0].get_state(), tmp_path / "other.npz"
     with monkeypatch.context() as patch:
         patch.setattr("roll_vec.vector.vector_state.STATE_VERSION", version)
         state.save(path)
@@ -130,8 +120,8 @@ def changed_copies(state):
 
 
 @pytest.mark.parametrize("case", ARRAY_CASES)
-def test_a_changed_snapshot_is_checked_again(played):
-    envs, twin = played
+def test_a_changed_snapshot_is_checked_again(twins):
+    envs, twin = twins
     state = envs.get_state()
     for changed in changed_copies(state):
         with pytest.raises(InvalidStateError):
@@ -193,9 +183,9 @@ def test_forged_arrays_are_no_foreign_errors(case, tmp_path):
 
 
 @pytest.mark.parametrize("case", ARRAY_AND_POOL)
-def test_a_changed_value_is_refused_or_a_state(played):
+def test_a_changed_value_is_refused_or_a_state(twins):
     """Values whose file has a correct checksum: no crash, and no half of a state."""
-    envs, twin = played
+    envs, twin = twins
     state = envs.get_state()
     before = state.arrays
     rng = np.random.default_rng(1)

@@ -59,8 +59,8 @@ PLAYED = {
     # As plain Python the rooms take two minutes.
     "episodes of one step": (LAKES if JIT_OFF else SOKOBAN, {"max_episode_steps": 1}),
 }
-FEW_VIEWS = {
-    f"{id} {obs_mode}": (id, obs_mode)
+PLAYED |= {
+    f"{id} {obs_mode}": (id, {"obs_mode": obs_mode, "group_size": 2, "copy": False})
     for id, obs_mode in VIEWS
     if not JIT_OFF or obs_mode in OBS_MODES[:2]
 }
@@ -131,13 +131,6 @@ def test_unroll_equals_as_many_steps(variant, mode, monkeypatch):
     # Where levels have to be drawn, environments wait for each other every 16 steps.
     monkeypatch.setattr("roll_vec.arrays.engine.STEPS_AT_ONCE", 1)
     check_rounds(*make_pair(case, autoreset_mode=mode, **more))
-
-
-@one_in(3, "mode, view", MODES, FEW_VIEWS)
-def test_unroll_equals_as_many_steps_in_every_view(view, mode):
-    case, obs_mode = view
-    more = {"group_size": 2, "copy": False}
-    check_rounds(*make_pair(case, autoreset_mode=mode, obs_mode=obs_mode, **more))
 
 
 # ------------------------------------------------------------- policies, memory

@@ -1,4 +1,4 @@
-"""Levels of users in both games: keywords beside them, play, copies, ends."""
+"""Levels of users in both games: files, copies, pickles."""
 
 import copy
 import pickle
@@ -11,7 +11,6 @@ from numba import types
 from roll_vec.envs.frozen_lake import RandomFrozenLake
 from roll_vec.envs.sokoban import Sokoban
 from roll_vec.envs.sokoban.level_files import LevelSet, load_levels
-from roll_vec.seeding import episode_seed, level_for_seed
 from tests.conftest import JIT_OFF
 from tests.envs.frozen_lake import user_maps as lake
 from tests.envs.sokoban import user_levels as sokoban
@@ -29,32 +28,6 @@ def path(tmp_path):
     file = tmp_path / "levels.txt"
     file.write_text(sokoban.COLLECTION)
     return file
-
-
-@pytest.mark.parametrize(
-    ("num_levels", "start_level"), [(0, 0), (0, 1), (2, 0), (1, 2)]
-)
-@each_game
-def test_an_episode_plays_the_level_of_its_seed(id, num_levels, start_level):
-    keywords = {"num_levels": num_levels, "start_level": start_level}
-    keywords |= {"levels": GIVEN[id], "level_info": True}
-    count = num_levels or 3 - start_level
-    env = gymnasium.make_vec(id, 8, autoreset_mode="Disabled", **keywords)
-    single = gymnasium.make(id, **keywords)
-    for episode in range(3):
-        seeds = list(range(100, 108))
-        grids, infos = env.reset(seed=None if episode else seeds)
-        numbers = [
-            level_for_seed(episode_seed(seed, episode), count, start_level)
-            for seed in seeds
-        ]
-        assert infos["level"].tolist() == numbers
-        np.testing.assert_array_equal(grids, GIVEN[id][numbers])
-    for seed in (105, 106, 107):
-        grid, info = single.reset(seed=seed)
-        assert info["level"] == start_level + seed % count
-        np.testing.assert_array_equal(grid, GIVEN[id][info["level"]])
-    assert env.get_attr("num_levels") == (count,) * 8
 
 
 def test_rooms_have_their_own_numbers_of_boxes():

@@ -1,7 +1,6 @@
 """Puzzles of users: every form of texts, files and arrays; play; what is refused."""
 
 import pathlib
-import pickle
 from typing import Any, ClassVar
 
 import gymnasium
@@ -106,19 +105,6 @@ def test_an_episode_plays_the_puzzle_of_its_seed(id, boards):
         np.testing.assert_array_equal(observations, boards[infos["level"]])
     observation, info = single.reset(seed=8)
     assert (info["level"], observation.tolist()) == (0, boards[0].tolist())
-    # A solution ends in the next episode, in an unroll and in a copy as well.
-    envs.reset(seed=7)
-    twin, state = pickle.loads(pickle.dumps(envs)), envs.get_state()
-    ways = envs.solve()
-    longest = max(map(len, ways))
-    first = [0] * (longest + 2)
-    actions = np.array([[*way, *first][: longest + 2] for way in ways]).T
-    rollout = envs.unroll(actions)
-    assert rollout.terminations.sum(axis=0).tolist() == [1] * 4
-    steps = [twin.step(row)[0] for row in actions]
-    np.testing.assert_array_equal(rollout.observations, steps)
-    envs.set_state(state)
-    np.testing.assert_array_equal(envs.step(actions[0])[0], steps[0])
     envs.set_level_options(num_levels=1, start_level=1)
     assert envs.reset()[1]["level"].tolist() == [1] * 4
     assert envs.get_attr("num_levels") == (1,) * 4

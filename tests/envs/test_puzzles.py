@@ -3,7 +3,6 @@
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError
@@ -22,17 +21,12 @@ SEEDS = [7, 3**20, 2**32 - 1]
 PATTERN = {"action_pattern": r"\\boxed\{(.*?)\}", "match": "last"}
 
 
-@pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize(("id", "slow", "keywords"), GAMES)
-def test_episodes_equal_those_of_slow_classes(id, slow, keywords, mode):
-    envs = gymnasium.make_vec(
-        id,
-        num_envs=3,
-        action_mask=True,
-        max_episode_steps=40,
-        autoreset_mode=mode,
-        **keywords,
-    )
+def test_episodes_equal_those_of_slow_classes(id, slow, keywords):
+    # Episodes begin in the step after an end: `tests/contract/test_rules.py` has the
+    # other modes.
+    more = {"action_mask": True, "max_episode_steps": 40, **keywords}
+    envs = gymnasium.make_vec(id, num_envs=3, **more)
     rng = np.random.default_rng(0)
     numbers, ends = [0, 0, 0], 0
     games = [slow(seed, **keywords) for seed in SEEDS]
@@ -50,15 +44,10 @@ def test_episodes_equal_those_of_slow_classes(id, slow, keywords, mode):
             assert (rewards[i], terminations[i]) == (reward, is_over)
         masks, has_ended = infos["action_mask"], terminations | truncations
         ends += has_ended.sum()
-        begins = will_reset if mode == AutoresetMode.NEXT_STEP else has_ended
-        for i in np.flatnonzero(begins):
+        for i in np.flatnonzero(will_reset):
             numbers[i] += 1
             games[i] = slow(episode_seed(SEEDS[i], numbers[i]), **keywords)
-        if mode == AutoresetMode.DISABLED and has_ended.any():
-            observations, infos = envs.reset(options={"reset_mask": has_ended})
-            masks[has_ended] = infos["action_mask"][has_ended]
-        if mode == AutoresetMode.NEXT_STEP:
-            will_reset = has_ended
+        will_reset = has_ended
     envs.close()
 
 

@@ -11,7 +11,6 @@ from gymnasium.spaces import Box
 import roll_vec
 from roll_vec import JoinedVectorEnv, VectorState
 from roll_vec.errors import (
-    EnvironmentFaultError,
     InvalidActionError,
     InvalidOptionError,
     InvalidStateError,
@@ -258,23 +257,6 @@ def test_faults_of_a_part():
     for _ in range(3):
         actions = ["fault:raise", "a", "b", "c"]
         assert_same(env.step(actions), whole.step(actions))
-
-
-@FAULTS_ON_PURPOSE
-def test_no_environment_can_be_reset(monkeypatch):
-    def refuse(*_, **__):
-        raise ValueError("no reset")
-
-    pools = [roll_vec.PoolVectorEnv([Talker] * 2) for _ in range(2)]
-    env = JoinedVectorEnv(pools)
-    env.reset(seed=1)
-    with monkeypatch.context() as patch:
-        patch.setattr(Talker, "reset", refuse)
-        with pytest.raises(EnvironmentFaultError, match="no reset") as caught:
-            env.reset()
-    assert list(caught.value.errors) == [0, 1, 2, 3]
-    env.reset()
-    env.step(["a"] * 4)
 
 
 def test_parts_that_do_not_fit():

@@ -1,16 +1,13 @@
-"""Steps, masks, grids, maps and solutions of lakes equal the oracles."""
+"""Slips, maps and solutions of lakes equal the oracles."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.envs.frozen_lake import FrozenLake, RandomFrozenLake
 from roll_vec.kernels.frozen_lake import moves, random_maps, solver
 from tests.conftest import JIT_OFF
-from tests.kernels.batches import Batch
 from tests.oracles.frozen_lake import (
-    OracleFrozenLake,
     fewest_moves,
     generate_map,
     highest_chances,
@@ -20,17 +17,6 @@ from tests.oracles.frozen_lake import (
 from tests.plain import PlainKernels
 
 CODES = {"S": 1, "F": 1, "H": 2, "G": 3}
-OPTIONS = [
-    {},
-    {"is_slippery": False},
-    {"success_rate": 0.0},
-    {"success_rate": 0.75, "reward_schedule": (10, -1.5, 0.25)},
-    {"success_rate": 1.0, "reward_schedule": (-1, 0, 1e-300)},
-    {"is_slippery": False, "success_rate": 0.5, "reward_schedule": (2, 3, 4)},
-]
-
-# Of maps without a way, and of rates on ice that is not slippery.
-ignores_warnings = pytest.mark.filterwarnings("ignore::roll_vec.errors.RollVecWarning")
 
 
 def random_rows(rng, height, width):
@@ -43,98 +29,6 @@ def random_rows(rng, height, width):
 def codes(rows):
     """Return the codes of a map's letters, (H * W,) uint8."""
     return np.array([CODES[letter] for row in rows for letter in row], np.uint8)
-
-
-class Lakes(Batch):
-    """Lakes beside their oracles, on one map, or each on one of its own."""
-
-    def __init__(self, boards, first_action=0, max_steps=0, options=None, **more):
-        self.boards, options = boards, dict(options or {})
-        self.games = [OracleFrozenLake(rows, **options) for rows in boards]
-        self.has_one_map = first_action == 0 and all(b == boards[0] for b in boards)
-        if self.has_one_map:
-            lake = FrozenLake(desc=boards[0], map_name=None, **options, **more)
-        else:
-            options.pop("reward_schedule", None)
-            # A map with a way, of the same shape.
-            cells = ["F" * len(boards[0][0])] * len(boards[0])
-            rows = ["S" + cells[0][1:], *cells[1:-1], cells[-1][:-1] + "G"]
-            more |= {"levels": [rows], "action_start": first_action}
-            lake = RandomFrozenLake(**options, **more)
-        super().__init__(lake, len(boards), max_steps)
-        self.positions = self.variables["position"]
-
-    def start(self, seeds):
-        """Begin episodes in kernel and oracles."""
-        pairs = zip(self.games, seeds, strict=True)
-        starts = [game.reset(int(seed)) for game, seed in pairs]
-        levels = None
-        if not self.has_one_map:
-            grids = np.array([codes(rows) for rows in self.boards])
-            grids[np.arange(len(grids)), starts] = moves.PLAYER
-            shape = len(grids), *self.options.grid_shape
-            levels = grids.reshape(shape), np.array(starts, np.int64)
-        self.begin(seeds, levels)
-        assert self.positions.tolist() == starts
-
-    def expected_grid(self, i):
-        """Return the codes of the map of a row, with its player."""
-        cells, position = codes(self.boards[i]), self.positions[i]
-        cells[position] = {1: 0, 2: 4, 3: 5}[cells[position]]
-        return cells.reshape(self.options.grid_shape)
-
-    def play(self, directions, skip_mask):
-        """Play directions, -1 is no valid action, in kernel and oracles."""
-        before, count = self.positions.copy(), self.elapsed_steps.copy()
-        actions = directions + self.options.first_action
-        results = self.step(actions, skip_mask)
-        for i, game in enumerate(self.games):
-            assert (results["truncations"][i]) == (
-                not skip_mask[i] and 0 < self.max_steps <= count[i] + 1
-            )
-            if not skip_mask[i] and directions[i] >= 0:
-                step = game.step(int(directions[i]))
-                is_at_goal = "".join(self.boards[i])[step.position] == "G"
-                assert results["terminations"][i] == step.done
-                assert results["success"][i] == is_at_goal
-                if self.has_one_map:
-                    assert results["rewards"][i] == step.reward
-                    assert results["prob"][i] == step.prob
-                else:
-                    is_new = step.position != before[i]
-                    assert results["rewards"][i] == (is_at_goal and is_new)
-                    assert results["action_is_effective"][i] == is_new
-            elif not skip_mask[i]:
-                ends = results["rewards"], results["terminations"], results["success"]
-                assert not any(values[i] for values in ends)
-            assert self.positions[i] == game.position
-            if self.options.observation != "position":
-                grid = self.observations[0][i]
-                np.testing.assert_array_equal(grid, self.expected_grid(i))
-
-
-@ignores_warnings
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
-@pytest.mark.parametrize("kind", ["one map", "grids", "first action 1", "position"])
-def test_steps_equal_the_oracle(options, kind):
-    rng = np.random.default_rng(1)
-    n, steps = (5, 20) if JIT_OFF else (20, 60)
-    shape, max_steps = ((3, 5), 15) if kind == "one map" else ((4, 3), 0)
-    boards = [random_rows(rng, *shape) for _ in range(n)]
-    if kind in ("one map", "position"):
-        boards = boards[:1] * n
-    more = {"obs_mode": "grid"} if kind != "position" else {}
-    first_action = int(kind == "first action 1")
-    lakes = Lakes(boards, first_action, max_steps, options, **more)
-    lakes.start(rng.integers(0, 2**63, n, np.uint64))
-    for _ in range(steps):
-        # -1 is "no valid action".
-        lakes.play(rng.integers(-1, 4, n), rng.random(n) < 0.2)
-    # The generators stand where the oracle's do.
-    for i, game in enumerate(lakes.games):
-        state = game.rng.bit_generator.state["state"]["state"]
-        high, low = lakes.rng_states[:2, i].tolist()
-        assert (high << 64) + low == state
 
 
 @pytest.mark.parametrize("success_rate", [0.0, 0.07, 0.3, 1 / 3, 0.7, 1.0])
@@ -157,32 +51,6 @@ def test_slips_at_the_edges_of_their_probabilities(success_rate):
             assert moves.sample_slip(uniform, *slip[1]) == outcome
             position = neighbours[4, moves.turn(moves.DOWN, outcome)]
             assert position == (3, 7, 5)[outcome]
-
-
-@ignores_warnings
-@pytest.mark.parametrize("one_map", [True, False])
-def test_masks_are_those_of_the_oracle(one_map):
-    rng = np.random.default_rng(6)
-    values = set()
-    for options in OPTIONS:
-        boards = [random_rows(rng, 3, 4) for _ in range(24)]
-        lakes = Lakes(boards[:1] * 24 if one_map else boards, options=options)
-        lakes.start(np.arange(24, dtype=np.uint64))
-        lakes.positions[:] = rng.integers(0, 12, 24)
-        if not one_map:
-            for i in range(24):
-                lakes.variables["grid"][i] = lakes.expected_grid(i)
-        rows, masks = lakes.masks(rng)
-        for row, mask in zip(rows, masks, strict=True):
-            game = lakes.games[row]
-            here = game.position = int(lakes.positions[row])
-            expected = [
-                any(chance and cell != here for chance, cell in outcomes)
-                for outcomes in map(game.outcomes, range(4))
-            ]
-            assert mask.tolist() == expected
-            values.update(expected)
-    assert values == {True, False}
 
 
 # ------------------------------------------------------------------------ random maps
@@ -212,20 +80,6 @@ def assert_maps_equal_oracle(seeds, size, p):
         rows = generate_map(size, p, int(seed))
         np.testing.assert_array_equal(maps[i], codes(rows), f"seed {seed}")
         assert "".join(rows).index("S") == starts[i]
-
-
-# size, p, and of how many seeds
-MAPS = [(2, 0.0, 50), (4, 0.8, 99), (4, 1.0, 9), (5, 0.0, 9), (8, 0.6, 20)]
-MAPS += [(11, 1 / 3, 5), (20, 0.7, 5)]
-
-
-@pytest.mark.parametrize(("size", "p", "number"), MAPS)
-def test_maps_equal_the_oracle(size, p, number):
-    if JIT_OFF:
-        number = 2 if size > 4 else 9
-    seeds = np.random.default_rng(size).integers(0, 2**64, number, np.uint64)
-    seeds[:2] = 0, 2**32 - 1
-    assert_maps_equal_oracle(seeds, size, p)
 
 
 @given(
@@ -370,19 +224,6 @@ def test_of_the_best_policies_it_is_the_quickest_and_then_the_lowest(shape):
     assert JIT_OFF or (slower and ties)
 
 
-@pytest.mark.parametrize("success_rate", [1.0 / 3.0, 0.9, 0.999])
-def test_no_action_raises_a_chance_that_the_policy_attains(success_rate):
-    # Then no policy has a higher chance.  Value iteration would take too long.
-    maps = some_maps((5, 5), 30, seed=4)
-    found, _, policies = solve(maps, (5, 5), None, success_rate)
-    for rows, values, policy in zip(maps, found, policies, strict=True):
-        ahead = (transition_matrices(rows, success_rate) @ values).max(axis=0)
-        goal = np.array([cell == "G" for cell in "".join(rows)])
-        assert (ahead <= values + 1e-12)[~goal].all()
-        chances, _ = play_policy(rows, policy, success_rate)
-        np.testing.assert_allclose(chances, values, rtol=1e-9, atol=1e-11)
-
-
 @pytest.mark.parametrize("slip", [0.5, 1e-3, 1e-9])
 def test_chances_to_wait_for_are_exact(slip):
     # Holes all along: the best is to push against the wall until a slip to the goal.
@@ -391,12 +232,3 @@ def test_chances_to_wait_for_are_exact(slip):
     assert policy[:2].tolist() == [moves.UP] * 2
     slip = 1.0 - (1.0 - slip)
     np.testing.assert_allclose(steps[:2], [6 / slip, 4 / slip], rtol=1e-12)
-
-
-def test_a_call_solves_its_range_of_maps():
-    maps = some_maps((3, 3), 5, seed=3)
-    for function in (solve, lambda *args: [measure(*args)]):
-        whole, part = function(maps, (3, 3)), function(maps, (3, 3), (1, len(maps) - 1))
-        for array, expected in zip(part, whole, strict=True):
-            np.testing.assert_array_equal(array[1:-1], expected[1:-1])
-            assert (array[[0, -1]] == 7).all()

@@ -105,32 +105,6 @@ def test_pcg_draws_as_numpy_below_every_bound():
             compare_pcg(seed, [n] * (5 if JIT_OFF else 21) + [0, 1000, -1])
 
 
-@given(
-    st.integers(0, TOP64),
-    st.lists(st.one_of(st.integers(-1, 0), st.integers(1, 40), st.integers(1, TOP32))),
-)
-def test_pcg_mixed_draws_equal(seed, draws):
-    compare_pcg(seed, draws)
-
-
-def test_many_draws_at_once_leave_out_masked_generators():
-    n, steps = 21, 5 if JIT_OFF else 100
-    rng_states = np.zeros((pcg64.PCG_WORDS, n), U)
-    references = [np.random.default_rng(seed) for seed in range(n)]
-    for i in range(n):
-        pcg64.pcg_seed(rng_states, i, U(i))
-    rng, uniforms = np.random.default_rng(5), np.full(n, -1.0)
-    for _ in range(steps):
-        mask = rng.random(n) < 0.7
-        pcg64.pcg_random_rows(1, n - 1, np.uint64(0), mask, rng_states, uniforms)
-        for i in range(1, n - 1):
-            if mask[i]:
-                assert uniforms[i] == references[i].random()
-    assert uniforms[0] == uniforms[-1] == -1.0
-    for i in range(n):
-        assert pcg64.pcg_random(rng_states, i) == references[i].random()
-
-
 EDGES = st.sampled_from([0, 1, TOP32, 2**32, TOP64 - TOP32, TOP64])
 
 
@@ -202,14 +176,3 @@ def test_twisters_draw_below_every_bound():
     for seed in SEEDS[: 1 if JIT_OFF else 8]:
         for draws in [BOUNDS * 3] if JIT_OFF else [[n] * 100 for n in BOUNDS]:
             compare_twisters(seed, draws)
-
-
-@given(
-    st.integers(0, TOP32),
-    st.lists(
-        st.one_of(st.just(0), st.integers(1, 40), st.integers(1, 2**31 - 1)),
-        max_size=40,
-    ),
-)
-def test_twisters_mixed_draws_equal(seed, draws):
-    compare_twisters(seed, draws)

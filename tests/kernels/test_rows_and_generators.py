@@ -41,6 +41,9 @@ def work(env, value, at):
     env.board[1][1:] = 7
     env.board[-1:] = env.small > 0
     half = env.small / 2 + env.rate
+    for row in env.board[:1]:
+        for code in row:
+            half += code
     return half, env.board[0, 0] - env.board[0, 1], len(env.board) * env.board.size
 
 

@@ -11,7 +11,7 @@ from tests.conftest import JIT_OFF
 
 SHAPES = [(1, 1, 1), (3, 6, 6), (5, 3, 8), (4, 1, 7)]
 # So many that planes are written in blocks, which run over the ends of planes.
-MANY = [(40, 6, 6), (150, 2, 3), (200, 1, 1), (25, 9, 10), (13, 12, 11)]
+SHAPES += [(40, 6, 6), (150, 2, 3), (200, 1, 1), (25, 9, 10), (13, 12, 11)]
 NUM_CODES = 7
 
 
@@ -22,37 +22,19 @@ def grids_of(shape, seed=0):
     return grids
 
 
-def check(name, grids, tables, expected):
-    """Compare what a kernel writes, in three ranges, each its rows alone."""
-    n = len(grids)
-    cuts = [0, n // 3, n // 2, n]
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("num_codes", [6, NUM_CODES])
+def test_planes_are_one_hot(shape, num_codes):
+    """In three ranges, of which each writes its rows alone."""
+    grids, n = np.minimum(grids_of(shape), num_codes - 1), shape[0]
+    expected = (grids[:, None] == np.arange(num_codes)[:, None, None]).astype(np.uint8)
     out = np.full_like(expected, 99)
-    for start, stop in [(cuts[1], cuts[2]), (cuts[2], cuts[3]), (cuts[0], cuts[1])]:
+    for start, stop in [(n // 3, n // 2), (n // 2, n), (0, n // 3)]:
         before = out.copy()
-        getattr(kernels, f"write_{name}")(start, stop, grids, *tables, out)
+        kernels.write_planes(start, stop, grids, out)
         np.testing.assert_array_equal(out[:start], before[:start])
         np.testing.assert_array_equal(out[stop:], before[stop:])
     np.testing.assert_array_equal(out, expected)
-
-
-@pytest.mark.parametrize("shape", SHAPES + MANY)
-@pytest.mark.parametrize("num_codes", [6, NUM_CODES])
-def test_planes_are_one_hot(shape, num_codes):
-    grids = np.minimum(grids_of(shape), num_codes - 1)
-    planes = grids[:, None] == np.arange(num_codes)[:, None, None]
-    check("planes", grids, (), planes.astype(np.uint8))
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_pixels_and_tiles_are_looked_up(shape):
-    grids, rng = grids_of(shape), np.random.default_rng(1)
-    n, height, width = shape
-    colours = rng.integers(0, 256, (NUM_CODES, 3), np.uint8)
-    check("pixels", grids, (colours,), colours[grids])
-    for size in (1, 2, 16):
-        tiles = rng.integers(0, 256, (NUM_CODES, size, size, 3), np.uint8)
-        rows = tiles[grids].transpose(0, 1, 3, 2, 4, 5)
-        check("tiles", grids, (tiles,), rows.reshape(n, size * height, size * width, 3))
 
 
 # ---------------------------------------------------------------------- BM25

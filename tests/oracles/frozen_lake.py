@@ -1,14 +1,16 @@
-"""FrozenLake stated plainly: ROLL's random maps and Gymnasium's rules of play.
+"""ROLL's random maps stated plainly, and what follows from Gymnasium's rules of play.
 
-Maps come from ROLL (commit 35bea6a2), whose start and goal are random cells; the
-rules from ``FrozenLakeEnv`` of Gymnasium 1.4.0, which ROLL plays on those maps.  A map
-is a list of strings of S (start), F (frozen), H (hole) and G (goal).
+Maps come from ROLL (commit 35bea6a2), whose start and goal are random cells; it plays
+``FrozenLakeEnv`` of Gymnasium on them, which is the oracle of the rules here.  A map is
+a list of strings of S (start), F (frozen), H (hole) and G (goal).
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from gymnasium.utils.seeding import np_random
+
+from tests.gymnasium_versions import Lake
 
 LEFT, DOWN, RIGHT, UP = range(4)
 DIRECTIONS = {LEFT: (0, -1), DOWN: (1, 0), RIGHT: (0, 1), UP: (-1, 0)}
@@ -62,88 +64,35 @@ class Step(NamedTuple):
 
 
 class OracleFrozenLake:
-    """One lake and its player.
+    """One lake and its player: Gymnasium's, with any ``success_rate`` and rewards."""
 
-    On slippery ice ``success_rate`` is the probability of going in the direction of the
-    action; the two at right angles share the remainder.  ``reward_schedule`` has the
-    rewards of arriving in a goal, in a hole and on ice, to which the start belongs.
-    """
-
-    def __init__(
-        self, rows, is_slippery=True, success_rate=1.0 / 3.0, reward_schedule=(1, 0, 0)
-    ):
+    def __init__(self, rows, **options):
         self.rows = list(rows)
-        self.is_slippery = is_slippery
-        self.success_rate = success_rate
-        self.reward_schedule = reward_schedule
-        self.rng = None
-        self.position = None
+        self._lake = Lake(desc=[list(row) for row in self.rows], **options)
+
+    @property
+    def position(self):
+        """The player's cell, counted along the rows."""
+        return int(self._lake.s)
+
+    @position.setter
+    def position(self, cell):
+        self._lake.s = cell
 
     def reset(self, seed=None):
-        """Put the player on a start cell; without a seed the stream goes on.
-
-        Returns the position: cells are counted along the rows.
-        """
-        if seed is not None or self.rng is None:
-            self.rng, _ = np_random(seed)
-        cells = "".join(self.rows)
-        share = 1.0 / cells.count("S")
-        self.position = self._draw([share if cell == "S" else 0.0 for cell in cells])
-        return self.position
+        """Put the player on a start cell; without a seed the stream goes on."""
+        return int(self._lake.reset(seed=seed)[0])
 
     def step(self, action):
-        """Play one action: 0 left, 1 down, 2 right, 3 up.
-
-        Every step takes one number from the stream, also where nothing is
-        left to chance.
-        """
-        if self._cell(self.position) in "GH":
-            # After the end the player stays and earns nothing.
-            self._draw([1.0])
-            return Step(self.position, 0, True, 1.0)
-
-        probabilities, positions = zip(*self.outcomes(action), strict=True)
-        index = self._draw(probabilities)
-
-        self.position = positions[index]
-        goal, hole, frozen = self.reward_schedule
-        reward = {"G": goal, "H": hole}.get(self._cell(self.position), frozen)
-        done = self._cell(self.position) in "GH"
-        return Step(self.position, reward, done, probabilities[index])
+        """Play one action: 0 left, 1 down, 2 right, 3 up."""
+        _, reward, done, _, info = self._lake.step(action)
+        return Step(self.position, reward, done, info["prob"])
 
     def outcomes(self, action):
         """Return the slips of an action from here, each a probability and a cell."""
-        if self._cell(self.position) in "GH":
-            return [(1.0, self.position)]
-        if not self.is_slippery:
-            return [(1.0, self._neighbour(action))]
-        fail_rate = (1.0 - self.success_rate) / 2.0
         return [
-            (fail_rate, self._neighbour((action - 1) % 4)),
-            (self.success_rate, self._neighbour(action)),
-            (fail_rate, self._neighbour((action + 1) % 4)),
+            (chance, cell) for chance, cell, *_ in self._lake.P[self.position][action]
         ]
-
-    def _draw(self, probabilities):
-        """Index of the first cumulative sum above a uniform number, else 0."""
-        u = self.rng.random()
-        total = 0.0
-        for index, probability in enumerate(probabilities):
-            total += probability
-            if total > u:
-                return index
-        return 0
-
-    def _neighbour(self, direction):
-        """The cell next to the player, or his own at the edge of the map."""
-        row, column = divmod(self.position, len(self.rows[0]))
-        row = min(max(row + DIRECTIONS[direction][0], 0), len(self.rows) - 1)
-        column = min(max(column + DIRECTIONS[direction][1], 0), len(self.rows[0]) - 1)
-        return row * len(self.rows[0]) + column
-
-    def _cell(self, position):
-        row, column = divmod(position, len(self.rows[0]))
-        return self.rows[row][column]
 
 
 def fewest_moves(rows):
@@ -171,7 +120,7 @@ def fewest_moves(rows):
 
 def transition_matrices(rows, success_rate):
     """Return the chances of moves on slippery ice, (4, cells, cells)."""
-    lake = OracleFrozenLake(rows, True, success_rate)
+    lake = OracleFrozenLake(rows, success_rate=success_rate)
     count = len("".join(rows))
     chances = np.zeros((4, count, count))
     for action in range(4):

@@ -24,104 +24,6 @@ BOX_OFF_TARGET = -1.0
 ALL_ON_TARGET = 10.0
 
 
-class Step(NamedTuple):
-    """Results of one step."""
-
-    reward: float
-    done: bool  # success, or the last step allowed
-    success: bool  # no target is left open
-    effective: bool  # the player moved
-
-
-class OracleSokoban:
-    """One game, from a given room on.
-
-    A box of code 4 on a target stays one until it is pushed onto another target, and
-    becomes a 3 then.  The game is over after ``max_steps``.
-    """
-
-    def __init__(self, room_fixed, room_state, max_steps):
-        self.room_fixed = [[int(code) for code in row] for row in room_fixed]
-        self.room_state = [[int(code) for code in row] for row in room_state]
-        self.max_steps = max_steps
-        self.steps = 0
-        self.num_boxes = sum(
-            row.count(BOX) + row.count(BOX_ON_TARGET) for row in self.room_state
-        )
-        self.boxes_on_target = self._count_boxes_on_target()
-
-    def step(self, action):
-        """Play one action: 0 no move, 1 up, 2 down, 3 left, 4 right."""
-        self.steps += 1
-        effective = action != NO_MOVE and self._push(*DIRECTIONS[action])
-
-        # The order of the additions decides the last bit of the sum.
-        before = self.boxes_on_target
-        self.boxes_on_target = self._count_boxes_on_target()
-        success = self._count_open_targets() == 0
-        reward = PER_STEP
-        if self.boxes_on_target > before:
-            reward += BOX_ONTO_TARGET
-        elif self.boxes_on_target < before:
-            reward += BOX_OFF_TARGET
-        if success:
-            reward += ALL_ON_TARGET
-
-        return Step(reward, success or self.steps == self.max_steps, success, effective)
-
-    def observe(self):
-        """Return ``room_state`` with 6 for a player on a target."""
-        grid = [list(row) for row in self.room_state]
-        row, column = self.player
-        if self.room_fixed[row][column] == TARGET:
-            grid[row][column] = PLAYER_ON_TARGET
-        return grid
-
-    @property
-    def player(self):
-        """Row and column of the player."""
-        for row, codes in enumerate(self.room_state):
-            if PLAYER in codes:
-                return row, codes.index(PLAYER)
-        raise ValueError("no player in the room")
-
-    def _push(self, down, right):
-        """Move the player, and a box before him, if possible; return whether it was."""
-        row, column = self.player
-        to = (row + down, column + right)
-        beyond = (row + 2 * down, column + 2 * right)
-        if self._state_at(to) in BOXES:
-            if self._state_at(beyond) not in (FLOOR, TARGET):
-                return False
-            on_target = self.room_fixed[beyond[0]][beyond[1]] == TARGET
-            self.room_state[beyond[0]][beyond[1]] = BOX_ON_TARGET if on_target else BOX
-        elif self._state_at(to) not in (FLOOR, TARGET):
-            return False
-        self.room_state[to[0]][to[1]] = PLAYER
-        self.room_state[row][column] = self.room_fixed[row][column]
-        return True
-
-    def _state_at(self, cell):
-        """Code of a cell; outside the grid is wall."""
-        row, column = cell
-        rows, columns = len(self.room_state), len(self.room_state[0])
-        if not (0 <= row < rows and 0 <= column < columns):
-            return WALL
-        return self.room_state[row][column]
-
-    def _count_open_targets(self):
-        """Targets without a box; one under the player is open too."""
-        return sum(
-            fixed == TARGET and code not in BOXES
-            for rows in zip(self.room_fixed, self.room_state, strict=True)
-            for fixed, code in zip(*rows, strict=True)
-        )
-
-    def _count_boxes_on_target(self):
-        """Boxes are as many as targets."""
-        return self.num_boxes - self._count_open_targets()
-
-
 # ------------------------------------------------------------------ shortest solutions
 
 # By direction: up, down, left, right.
@@ -208,6 +110,70 @@ def replay(grid, directions):
         assert state is not None
         num_pushes += is_push
     return state[1] <= targets, num_pushes
+
+
+# ------------------------------------------------------------------------------ play
+
+
+class Step(NamedTuple):
+    """Results of one step."""
+
+    reward: float
+    success: bool  # no target is left open
+    effective: bool  # the player moved
+
+
+class OracleSokoban:
+    """One game, from a grid on; boxes are as many as targets."""
+
+    def __init__(self, grid):
+        self.shape = len(grid), len(grid[0])
+        self.walls, self.targets, self.state = read(grid)
+
+    def step(self, action):
+        """Play one action: 0 no move, 1 up, 2 down, 3 left, 4 right."""
+        before, following = self.boxes_on_target, None
+        if action != NO_MOVE:
+            following, _ = move(self.walls, self.state, action - 1)
+        self.state = following or self.state
+
+        # The order of the additions decides the last bit of the sum.
+        success = self.targets <= self.state[1]
+        reward = PER_STEP
+        if self.boxes_on_target > before:
+            reward += BOX_ONTO_TARGET
+        elif self.boxes_on_target < before:
+            reward += BOX_OFF_TARGET
+        if success:
+            reward += ALL_ON_TARGET
+        return Step(reward, success, following is not None)
+
+    @property
+    def player(self):
+        """Row and column of the player."""
+        return self.state[0]
+
+    @property
+    def boxes_on_target(self):
+        """The number of these boxes."""
+        return len(self.state[1] & self.targets)
+
+    @property
+    def rooms(self):
+        """The grids ``room_fixed`` and ``room_state``."""
+        floor = {*np.ndindex(self.shape)} - self.walls
+        player, boxes = self.state
+        fixed, state = draw(self.shape, floor, self.targets, boxes, player)
+        for row, column in boxes & self.targets:
+            state[row][column] = BOX_ON_TARGET
+        return fixed, state
+
+    def observe(self):
+        """Return ``room_state`` with 6 for a player on a target."""
+        grid = self.rooms[1]
+        if self.player in self.targets:
+            grid[self.player[0]][self.player[1]] = PLAYER_ON_TARGET
+        return grid
 
 
 # ------------------------------------------------------------------ the room generator

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -16,7 +17,7 @@ from roll_vec import VectorState
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
 from roll_vec.vector.values import to_bytes
-from tests.contract.cases import DISABLED, NEXT_STEP
+from tests.contract.cases import DISABLED, NEXT_STEP, item, plain, single_info
 from tests.pool.envs import Counter, drifters, talkers
 
 # A busy machine begins and ends a task that does nothing in so many seconds.
@@ -103,50 +104,20 @@ def reset_ended(env: Any, result: Any, options: dict[str, Any] | None = None) ->
     return env.reset(options={"reset_mask": mask, **(options or {})})
 
 
-def values_of(result: Any, env_ids: list[int]) -> Any:
+def values_of(result: Any, env_ids: Iterable[int]) -> Any:
     """Return the parts of some environments in the result of a step or a reset.
 
     Infos become one dict an environment: a key that only others have leaves a trace
     in the layout of the batch.
     """
     *values, infos = result
-    selection = [_select(value, env_ids) for value in values]
+    selection = [[item(value, env_id) for env_id in env_ids] for value in values]
     return selection, [info_of(infos, env_id) for env_id in env_ids]
-
-
-def _select(value: Any, env_ids: list[int]) -> Any:
-    """Return the entries of some environments in a batch, without numpy's types."""
-    if isinstance(value, dict):
-        return {key: _select(part, env_ids) for key, part in value.items()}
-    if isinstance(value, np.ndarray):
-        return value[env_ids].tolist()
-    if len(value) and isinstance(value[0], (np.ndarray, tuple)):
-        return [_select(part, env_ids) for part in value]
-    return [value[env_id] for env_id in env_ids]
 
 
 def info_of(infos: dict[str, Any], env_id: int) -> dict[str, Any]:
     """Return the info of one environment, without numpy's types."""
-    info = {}
-    for key, value in infos.items():
-        if key.startswith("_") or not infos["_" + key][env_id]:
-            continue
-        if isinstance(value, dict):
-            info[key] = info_of(value, env_id)
-        else:
-            info[key] = _to_python(value[env_id])
-    return info
-
-
-def _to_python(value: Any) -> Any:
-    """Return a value, possibly an observation, without numpy's types."""
-    if isinstance(value, (np.generic, np.ndarray)):
-        return value.tolist()
-    if isinstance(value, dict):
-        return {key: _to_python(part) for key, part in value.items()}
-    if isinstance(value, tuple):
-        return [_to_python(part) for part in value]
-    return value
+    return plain(single_info(infos, env_id))
 
 
 def with_arrays(state: VectorState, **arrays: Any) -> VectorState:

@@ -97,6 +97,7 @@ def forked(main):
         # A suite that runs in the background may hand on that Ctrl-C is ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.setpgrp()
+        signal.alarm(60)  # a child that hangs ends without "end"
 
         def tell(*words):
             os.write(writer, f"{' '.join(map(str, words))}\n".encode())

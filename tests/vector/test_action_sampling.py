@@ -2,18 +2,15 @@
 
 import copy
 import pickle
-from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete
-from gymnasium.vector.utils import batch_space
+from gymnasium.spaces import Box
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 import roll_vec
 from roll_vec.errors import ClosedError, InvalidSeedError
-from roll_vec.vector.action_sampling import ActionStream
 
 LAKE = "roll_vec/FrozenLake-v1"
 MAPS = {"levels": [["SF", "FG"]]}
@@ -52,18 +49,6 @@ def test_an_action_depends_on_seed_environment_and_call_alone():
     assert not np.array_equal(make().sample_actions(), make().sample_actions())
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 4, 6])
-def test_actions_are_the_words_modulo_their_number(n):
-    words = np.array([0, 1, 5, 2**63 + 3, 2**64 - 1], np.uint64)
-    space = Discrete(n, start=-2)
-    envs = SimpleNamespace(
-        single_action_space=space, action_space=batch_space(space, 5), num_envs=5
-    )
-    actions = ActionStream(envs, 0).choose(words)
-    assert actions.tolist() == [int(word) % n - 2 for word in words]
-    assert actions.dtype == np.int64
-
-
 def test_a_bad_seed_is_refused_and_nothing_moves():
     envs = make()
     envs.sample_actions(seed=0)
@@ -80,16 +65,6 @@ def test_texts_are_examples():
     assert set(texts) == set(envs.single_action_space.examples)
     envs.reset(seed=0)
     assert envs.step(texts)[4]["action_is_valid"].all()
-
-
-def test_a_joined_batch_draws_from_the_examples_of_each_game():
-    lakes = roll_vec.make_vec(LAKE, 32, obs_mode="text", action_mode="text")
-    tasks = roll_vec.make_vec("roll_vec/Countdown-v0", 32)
-    envs = roll_vec.JoinedVectorEnv([lakes, tasks])
-    texts = envs.sample_actions(seed=0)
-    for text, space in zip(texts, envs.action_space.spaces, strict=True):
-        assert text in space.examples
-    assert texts == envs.sample_actions(seed=0) != envs.sample_actions()
 
 
 class Thermostat(gymnasium.Env):

@@ -10,13 +10,20 @@ import itertools
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 from gymnasium.envs.registration import load_env_creator
 from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import concatenate, create_empty_array
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.vector.env import BatchOptions
 from roll_vec.vector.masks import list_rows
+from roll_vec.vector.rollout import Rollout, check_out
+from roll_vec.vector.space_batches import (
+    join_batches,
+    stack_batches,
+)
 
 IDS = ARRAY, POOL = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 FIELDS = {field.name: field.default for field in dataclasses.fields(BatchOptions)}
@@ -106,3 +113,37 @@ def test_the_rows_of_a_mask_are_listed_in_order(num_envs, share):
     rows = list_rows(mask)
     np.testing.assert_array_equal(rows, np.flatnonzero(mask))
     assert rows.dtype == np.int64
+
+
+class Bag(spaces.Space):
+    """A space whose batch is a list, as a user can register it."""
+
+
+@concatenate.register(Bag)
+def _concatenate_bags(space, items, out):
+    return list(items)
+
+
+def test_a_batch_of_a_users_own_space():
+    assert join_batches(Bag(), [[1], [2, 3]]) == [1, 2, 3]
+
+
+def test_arrays_to_write_into_that_do_not_fit_are_named():
+    pair = spaces.Tuple([spaces.Discrete(3), spaces.Text(4)])
+    space = spaces.Dict(a=spaces.Box(0, 1, (2,)), b=pair)
+    batch = create_empty_array(space, 3)
+    first = stack_batches(space, [batch] * 2)
+    again = stack_batches(space, [batch] * 2, first)
+    assert again["a"] is first["a"]
+    assert again["b"][0] is first["b"][0]
+    a, (b, texts) = first["a"], first["b"]
+    out = Rollout(first, np.zeros((2, 3)), *np.zeros((2, 2, 3), np.bool_), {})
+    check_out(out, space, 3, 2)
+    for bad, told in (
+        (None, r"float32 of shape \(2, 3, 2\), got None"),
+        ({"a": 1}, "the form of a batch of Dict"),
+        ({"a": a[1:], "b": (b, texts)}, r"got 'float32 of shape \(1, 3, 2\)'"),
+        ({"a": a, "b": (5, texts)}, r"int64 of shape \(2, 3\), got 5"),
+    ):
+        with pytest.raises(InvalidOptionError, match=f"^out.observations: .*{told}"):
+            check_out(out._replace(observations=bad), space, 3, 2)

@@ -8,19 +8,17 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.sokoban import solver
-from roll_vec.errors import InvalidOptionError, ResetNeededError, SolverLimitError
+from roll_vec.errors import ResetNeededError, SolverLimitError
 from tests.conftest import JIT_OFF
 from tests.kernels.sokoban.positions import (
     draw_generated,
     draw_random,
-    parse,
     play_randomly,
 )
 from tests.oracles.sokoban import measure, replay
 
 NUMBER = 3 if JIT_OFF else 14
 ID = "roll_vec/Sokoban-v0"
-SOLVABLE = parse("####### #@$-.-# #######")
 
 
 def as_lists(solutions):
@@ -95,13 +93,6 @@ def test_measure_rooms():
     nothing = np.zeros((0, 6, 6), np.uint8)
     assert solver.solve_rooms(nothing) == []
     assert [len(length) for length in solver.measure_rooms(nothing)] == [0, 0]
-
-
-def test_rooms_of_other_types_are_refused():
-    for grids in (SOLVABLE[np.newaxis].astype(np.int64), [SOLVABLE]):
-        for function in (solver.solve_rooms, solver.measure_rooms):
-            with pytest.raises(InvalidOptionError, match="uint8"):
-                function(grids)
 
 
 @pytest.mark.parametrize(("objective", "action_start"), [("moves", 0), ("pushes", 1)])

@@ -38,14 +38,16 @@ def listings(items=ITEMS, attributes=ATTRIBUTES, human=HUMAN, **keywords):
 
 # In the place of every value of the files: of other kinds, odd prices, odd asins.
 VALUES = (None, 1.5, "", "a\nb", "nan", [], {}, [3], [{}], 10 * "x")
-VALUES += ("$1,299.00", "$5.99 to $12.5 each", "$1$2$3", "USD $7", "$...")
+VALUES += ("$1,299.00", "$5.99 to $12.5 each", "$1$2$3", "$...")
 KEYWORDS = {
     "items": "products",
     "attributes": "attributes",
     "human": "human_instructions",
 }
+SIZES = {"Size": [{"value": "Small "}, {"value": "X/Large", "image": None}]}
+SHORT = {"small_description": ["Soft cotton", ""], "customization_options": SIZES}
 FILES = {
-    "items": ITEMS[:1],
+    "items": [ITEMS[0] | SHORT],
     "attributes": {TABLE: ATTRIBUTES[TABLE]},
     "human": {TABLE: HUMAN[TABLE][:1]},
 }
@@ -258,6 +260,3 @@ def test_false_fields_behind_a_true_digest_are_refused(shop_file, edit):
     replace(shop_file, seal(b"\n".join([first, forged, rest[:-32]])))
     with pytest.raises(InvalidOptionError, match=r"^products: .* cannot be read: "):
         Catalogue.load(products=shop_file)
-
-
-ENTRIES = [{"a": "é\n√"}, {}, {"a": "\ud800", "b": [1, 2.5, None]}]

@@ -1,4 +1,4 @@
-"""Rooms are drawn and played as by the oracles: cell for cell, bit for bit."""
+"""Rooms are drawn as by the oracle: cell for cell."""
 
 from functools import cache
 
@@ -7,115 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.envs.sokoban import Sokoban
 from roll_vec.kernels.sokoban import moves
 from roll_vec.kernels.sokoban import reverse_search as sokoban_search
 from roll_vec.kernels.sokoban import rooms as kernels
 from tests.conftest import JIT_OFF
-from tests.kernels.batches import Batch
-from tests.kernels.sokoban.positions import random_board
 from tests.kernels.test_rng import fold_in_by_hand
 from tests.oracles import sokoban as oracle
 from tests.plain import PlainKernels
 
 # ---------------------------------------------------------------------------- rules
-
-FIXED = np.array([0, 1, 2, 2, 1, 1, 2], np.uint8)
-
-
-def make_oracle(board, max_steps=0):
-    """Return a game of the oracle on a board."""
-    return oracle.OracleSokoban(
-        FIXED[board], np.minimum(board, moves.PLAYER), max_steps
-    )
-
-
-class Rooms(Batch):
-    """Rooms of one size beside their oracles."""
-
-    def __init__(self, boards, max_steps=0, first_action=1):
-        boards = np.asarray(boards, np.uint8)
-        options = Sokoban(
-            dim_room=boards.shape[1:], num_boxes=1, action_start=first_action
-        )
-        super().__init__(options, len(boards), max_steps)
-        self.games = [make_oracle(board, max_steps) for board in boards]
-        cells = boards.reshape(len(boards), -1)
-        players = (cells >= moves.PLAYER).argmax(axis=1).astype(np.int32)
-        boxes_left = (cells == moves.BOX).sum(axis=1).astype(np.int32)
-        seeds = np.arange(len(boards), dtype=np.uint64)
-        self.begin(seeds, (boards, players, boxes_left))
-
-    def play(self, actions, skip_mask):
-        """Play oracle's actions, 0 to 4; return the results."""
-        results = self.step(actions - 1 + self.options.first_action, skip_mask)
-        grids, variables = self.observations[0], self.variables
-        np.testing.assert_array_equal(grids, variables["grid"])
-        for i, game in enumerate(self.games):
-            row = {name: values[i] for name, values in results.items()}
-            if not skip_mask[i]:
-                step = game.step(int(actions[i]))
-                at_limit = 0 < self.max_steps <= game.steps
-                assert row == {
-                    "rewards": step.reward,
-                    "terminations": step.success,
-                    "truncations": at_limit,
-                    "dones": step.success or at_limit,
-                    "action_is_effective": step.effective,
-                    "action_is_valid": actions[i] != 0,
-                    "success": step.success,
-                }
-            np.testing.assert_array_equal(grids[i], game.observe())
-            player = divmod(int(variables["player"][i]), self.options.width)
-            assert player == game.player
-            boxes_left = game.num_boxes - game.boxes_on_target
-            assert variables["boxes_left"][i] == boxes_left
-        return results
-
-
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    size=st.tuples(st.integers(3, 8), st.integers(5, 8)),
-    num_boxes=st.integers(1, 4),
-    max_steps=st.integers(0, 40),
-    first_action=st.integers(0, 1),
-)
-def test_any_room_is_played_as_by_the_oracle(
-    seed, size, num_boxes, max_steps, first_action
-):
-    num_boxes = min(num_boxes, ((size[0] - 2) * (size[1] - 2) - 1) // 2)
-    rng, n = np.random.default_rng(seed), 2 if JIT_OFF else 3
-    boards = [random_board(rng, *size, num_boxes) for _ in range(n)]
-    rooms = Rooms(boards, max_steps, first_action)
-    for actions in rng.integers(0, 5, (30, n)):
-        rooms.play(actions, rng.random(n) < 0.15)
-
-
-@pytest.mark.parametrize("seed", range(3 if JIT_OFF else 8))
-def test_shortest_solutions_succeed_on_their_last_step(seed):
-    rng, solution = np.random.default_rng(seed), None
-    while not solution:
-        board = random_board(rng, 5, 6, 2)
-        solution, _ = oracle.solve(board.tolist()) or ([], 0)
-    # On the very step of the limit both ends are reported.
-    rooms = Rooms([board], len(solution))
-    ends = [rooms.play(np.array([1 + d]), np.zeros(1, np.bool_)) for d in solution]
-    for name in ("terminations", "truncations"):
-        values = [end[name][0] for end in ends]
-        assert values == [False] * (len(solution) - 1) + [True]
-
-
-def test_action_masks_are_the_effective_moves_of_the_oracle():
-    rng = np.random.default_rng(0)
-    for size in ((5, 6), (7, 5)):
-        n = 8 if JIT_OFF else 40
-        rooms = Rooms([random_board(rng, *size, 2) for _ in range(n)])
-        rows, masks = rooms.masks(rng)
-        for row, mask in zip(rows, masks, strict=True):
-            board = rooms.variables["grid"][row]
-            moves = [make_oracle(board).step(a).effective for a in range(1, 5)]
-            assert mask.tolist() == moves
-        assert set(masks.ravel().tolist()) == {0, 1}
 
 
 # --------------------------------------------------------------------- generation
@@ -347,12 +247,6 @@ def test_a_search_ends_at_its_cap_of_states(cap, bitboard_bits, monkeypatch):
         assert status == expected_status
         if expected_grid is not None:
             np.testing.assert_array_equal(grid, expected_grid)
-
-
-@pytest.mark.parametrize("config", CONFIGS[1:8], ids=str)
-def test_the_search_for_large_rooms_draws_small_ones_as_well(config):
-    arrays, seeds = plain(BITBOARD_BITS=0), seeds_of(config[4])[:2]
-    assert_equal_to_oracle(config, seeds, *draw_rooms(config, seeds, module=arrays))
 
 
 def test_the_caps_are_those_of_roll():

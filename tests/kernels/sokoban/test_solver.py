@@ -75,14 +75,6 @@ def test_random_positions(objective, dim_room, num_boxes):
 
 
 @both_objectives
-@pytest.mark.parametrize("num_boxes", [1, 2, 3])
-def test_generated_rooms(objective, num_boxes):
-    """Each has a solution, and none is shorter than the one that is returned."""
-    grids = draw_generated(2 if JIT_OFF else 20, num_boxes=num_boxes)
-    assert check(grids, objective) == 0
-
-
-@both_objectives
 @pytest.mark.parametrize(
     "size",
     [
