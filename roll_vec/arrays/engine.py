@@ -214,7 +214,7 @@ class ArrayEngine(EpisodeEngine):
         resets_ended: bool = False,
     ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
-        if resets_ended and self._resets_in_step:
+        if resets_ended and self.resets_in_step:
             can_begin = self._can_begin_in_kernel
             return self._step_batch(actions, skip_mask, self.max_steps, can_begin, True)
         is_text, all_begins = self.action_parser is not None, begins
@@ -242,8 +242,11 @@ class ArrayEngine(EpisodeEngine):
         return rewards, terminations, truncations, dones, infos
 
     @cached_property
-    def _resets_in_step(self) -> bool:
-        """Whether one call of a kernel does all of a step in SAME_STEP mode."""
+    def resets_in_step(self) -> bool:
+        """Whether one call of a kernel does all of a step in SAME_STEP mode.
+
+        Readers of last states may set it to False: then `advance` begins episodes.
+        """
         # The others read the last state of an episode after the kernel.
         others = self._has_masks or self.action_parser is not None
         others |= self._finish is not None or self.observes_text

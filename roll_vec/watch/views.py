@@ -58,13 +58,13 @@ class Views:
             self._last_boards = dict(zip(env_ids.tolist(), boards, strict=True))
             advance(env_ids)
 
-        engine.advance = store_and_advance
+        engine.advance, engine.resets_in_step = store_and_advance, False
         self._engine = engine
 
     def release(self) -> None:
         """Leave the batch as it was before; later last boards are unknown."""
         if self._engine is not None:
-            del self._engine.advance
+            del self._engine.advance, self._engine.resets_in_step
             self._engine = None
 
     def present(self, observations: Any, env_ids: NDArray[np.int64]) -> list[View]:
