@@ -183,9 +183,9 @@ def test_generated_parts_are_up_to_date(capsys):
 @pytest.mark.parametrize(
     "mark",
     [
-        "figures.median nowhere = cats",
-        "figures.median suite = cats",
-        "figures.baseline success cats",
+        "figures.ratio cats / EnvPool",
+        "figures.ratios ^cats",
+        "baselines.figure success cats",
         "frameworks.ratio cats a",
         "games.cats",
         "cats.tables",
@@ -198,7 +198,9 @@ def test_a_mark_that_names_nothing_is_refused(mark):
 
 
 def test_a_part_is_replaced_within_its_line_or_between_empty_lines():
-    text = fill("x <!-- figures.median suite = messages -->old<!-- end --> y")
+    text = fill(
+        "x <!-- figures.ratio rooms of 6x6, boxes: 3 / gym-sokoban -->old<!-- end --> y"
+    )
     assert re.fullmatch(r"x <!-- .* -->[\d,]+<!-- end --> y", text)
     text = fill("<!-- games.splits -->old<!-- end -->\n")
     assert text.startswith("<!-- games.splits -->\n\n| id | split |")
