@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import importlib.metadata
+import importlib.util
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +21,8 @@ from typing import Any
 
 import pytest
 
+if importlib.util.find_spec("pytest_benchmark") is None:
+    raise pytest.UsageError("pytest-benchmark is missing: pip install -e '.[bench]'")
 HERE = Path(__file__).parent
 PACKAGES = (
     *("roll-vec", "numpy", "numba", "gymnasium", "ray", "envpool", "gymnax", "jumanji"),
@@ -212,7 +215,6 @@ def run_group(sides: list[Side]) -> Exception | None:
 
 def pytest_benchmark_update_machine_info(machine_info: dict[str, Any]) -> None:
     """Add the cores that this process may use, and the versions of packages."""
-    machine_info.pop("node", None)
     machine_info["cores"] = len(os.sched_getaffinity(0))
     every = importlib.metadata.distributions()
     versions = {x.name.lower().replace("_", "-"): x.version for x in every}

@@ -25,7 +25,6 @@ from roll_vec.storage.files import replace_file
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = ROOT / "benchmarks" / "results" / "speeds.json"
-OURS = "roll_vec"
 # By group and side: benchmarks of the file.
 Groups = dict[str, dict[str, dict[str, Any]]]
 
@@ -34,8 +33,8 @@ def strip(content: dict[str, Any]) -> dict[str, Any]:
     """Return the content of a file without what is not shown."""
     info = content["machine_info"]
     keys = ("python_version", "system", "release", "cores", "packages")
-    machine = {key: info[key] for key in keys}
-    machine["cpu"] = {"brand_raw": info["cpu"].get("brand_raw", info["machine"])}
+    cpu = {"brand_raw": info["cpu"].get("brand_raw", info["machine"])}
+    machine = {**{key: info[key] for key in keys}, "cpu": cpu}
     commit = {key: content["commit_info"].get(key) for key in ("id", "dirty")}
     keys = ("group", "fullname", "params", "extra_info")
     benchmarks = []
@@ -56,7 +55,7 @@ def read(path: Path = PUBLISHED) -> tuple[dict[str, Any], Groups]:
     content = json.loads(path.read_text("utf-8"))
     groups: Groups = {}
     for one in content["benchmarks"]:
-        side = (one["params"] or {}).get("side", OURS)
+        side = (one["params"] or {}).get("side", "roll_vec")
         groups.setdefault(one["group"], {})[side] = one
     return content, groups
 
