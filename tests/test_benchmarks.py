@@ -59,7 +59,9 @@ def test_a_group_is_measured_in_turns_and_shown(tmp_path, capsys):
 @pytest.mark.slow
 @pytest.mark.skipif(JIT_OFF, reason="plain Python has no speed")
 def test_every_benchmark_works():
-    run_benchmarks("benchmarks", "--benchmark-disable")
+    # First calls and memory start many processes: those of one game.
+    some = "not (first_call or memory) or FrozenLake-v1"
+    run_benchmarks("benchmarks", "--benchmark-disable", "-k", some)
 
 
 def test_peers_play_the_same_levels(monkeypatch):
