@@ -75,8 +75,12 @@ test-mutants:  ## plant bugs one by one, to see that the tests catch them; a qua
 release:  ## everything of a release but the upload
 	$(PYTHON) -m tests.wheels.release
 
-bench:  ## the benchmarks, measured
-	$(PYTHON) -m benchmarks --out build/benchmarks.json
+bench:  ## the benchmarks, measured, and their tables; BENCH="-k modes": some
+	mkdir -p build
+	$(PYTHON) -m pytest benchmarks --benchmark-only -rs \
+	    --benchmark-columns=min,median,ops,rounds \
+	    --benchmark-json=build/benchmarks.json $(BENCH)
+	$(PYTHON) -m benchmarks.tables build/benchmarks.json
 
 pages:  ## write the generated parts of README.md and docs/
 	$(PYTHON) -m docs.build

@@ -1,11 +1,15 @@
 """The baselines: random play, a rule, the solver and PPO on the evaluation splits.
 
-`results` is a task of the case ``baselines``; docs/baselines.md has the figures.
+``python -m benchmarks.baselines`` plays all of them and writes
+benchmarks/results/baselines.json, whose figures docs/baselines.md has.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
+import json
+import sys
 from collections.abc import Callable, Iterable, Set
 from contextlib import closing
 from pathlib import Path
@@ -14,23 +18,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.examples import import_example
-from benchmarks.machine import revision, version_of
-from benchmarks.processes import ROOT
-from benchmarks.rules import RULES, SEED
-from benchmarks.tasks import Figure, Unavailable
+from benchmarks.rules import RULES, SEED, import_example
 from roll_vec.evaluation import (
     EpisodeResults,
     OraclePolicy,
     UniformPolicy,
-    find_split,
     play_split,
     wilson_interval,
 )
 from roll_vec.evaluation.splits import SPLITS, Split
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.storage.files import replace_file
 from roll_vec.trajectories import Turn
 
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results" / "baselines.json"
 PPO = "PPO"
 POLICIES = ("random", "rule", "solver", PPO)
 # The networks of PPO, ID-SPLIT.pt.
@@ -45,64 +47,54 @@ TRAINED_SPLITS = {
     "roll_vec/Taxi-v3": "test",
 }
 
+TRAINING = "python docs/examples/ppo.py"
+
 Policy = Callable[[Turn], Any]
 
 
 def measured_pairs() -> list[tuple[Split, str]]:
     """Return all splits, each with the policies that play it."""
     splits = [split for by_name in SPLITS.values() for split in by_name.values()]
-    return [
-        (split, policy)
-        for split in splits
-        for policy in POLICIES
-        if _plays(policy, split)
-    ]
+    return [(x, policy) for x in splits for policy in POLICIES if _plays(policy, x)]
 
 
 def _plays(policy: str, split: Split) -> bool:
     """Return whether there is a policy for a split; games of rules have no rule."""
     if policy == PPO:
         return TRAINED_SPLITS.get(split.id) == split.name
-    known = ENVIRONMENTS[split.id]
     if policy == "random" or split.id in RULES:
         return True
-    return policy == "solver" and hasattr(known.load(), "solve")
+    return policy == "solver" and hasattr(ENVIRONMENTS[split.id].load(), "solve")
 
 
 def results(
-    id: str, split: str, policy: str, num_envs: int = 256, networks: str = str(NETWORKS)
-) -> Figure:
-    """Play each episode of a split once; the figure is the success rate.
+    split: Split, policy: str, num_envs: int = 256, networks: Path = NETWORKS
+) -> dict[str, Any]:
+    """Play each episode of a split once, and return the facts.
 
-    Its settings have ``success``, unless the game knows none, and ``return``, each an
-    estimate and the ends of its 95 % interval; ``length``, the mean; ``faults``; the
-    ``digest`` of the split; and the ``keywords`` that the policy asks for.
-    `network_facts` has those of PPO.
+    ``success``, unless the game knows none, and ``return``, each an estimate and the
+    ends of its 95 % interval; ``length``, the mean; ``faults``; the ``digest`` of the
+    split; and the ``keywords`` that the policy asks for.  `network_facts` has those of
+    PPO.
     """
-    episodes = find_split(id, split)
-    network = checkpoint_of(episodes, Path(networks))
-    training = f"python docs/examples/ppo.py --id {id} --seed 0 --checkpoint FILE"
-    if policy == PPO and not network.is_file():
-        message = f"no network in build/networks: {training}"
-        raise Unavailable(message)
-    keywords = keywords_of(episodes, policy)
-    with closing(episodes.make_vec(num_envs, **keywords)) as envs:
-        function = make_policy(episodes, policy, envs, network)
-        played = play_split(episodes, envs, function)
-    settings = {
-        "batch": num_envs,
-        "episodes": len(episodes),
+    network = checkpoint_of(split, networks)
+    keywords = keywords_of(split, policy)
+    with closing(split.make_vec(num_envs, **keywords)) as envs:
+        played = play_split(split, envs, make_policy(split, policy, envs, network))
+    facts = {
+        "episodes": len(split),
         "return": _rounded(played.mean_return()),
         "length": _rounded([float(np.mean(played.lengths))])[0],
         "faults": int(played.faults.sum()),
-        "digest": episodes.digest,
+        "digest": split.digest,
         "keywords": keywords,
     }
-    if episodes.has_success:
-        settings["success"] = _rounded(played.success_rate())
+    if split.has_success:
+        facts["success"] = _rounded(played.success_rate())
     if policy == PPO:
-        settings |= {"training": training, **network_facts(episodes, network, played)}
-    return Figure(lambda _: 100 * played.success_rate().value, "%", settings)
+        facts |= {"training": f"{TRAINING} --id {split.id} --seed 0 --checkpoint FILE"}
+        facts |= network_facts(split, network, played)
+    return facts
 
 
 def _rounded(values: Iterable[float]) -> list[float]:
@@ -138,14 +130,9 @@ def make_policy(split: Split, policy: str, envs: Any, checkpoint: Path) -> Polic
         rule: Policy = RULES[split.id](envs)
         return rule
     if policy == "solver":
-        return oracle(envs)
+        return OraclePolicy(envs)
     function = import_example("policies").load_policy(checkpoint)
     return lambda turn: function(turn.observations)
-
-
-def oracle(envs: Any) -> Policy:
-    """Return the policy that takes the solver's action in every environment."""
-    return OraclePolicy(envs)
 
 
 def checkpoint_of(split: Split, folder: Path) -> Path:
@@ -156,15 +143,14 @@ def checkpoint_of(split: Split, folder: Path) -> Path:
 def network_facts(
     split: Split, checkpoint: Path, played: EpisodeResults
 ) -> dict[str, Any]:
-    """Return the digest of a network, the revision and torch that played it.
+    """Return the digest of a network, and the version of torch that played it.
 
     And its success on test levels that equal no training level, ``new_success``; not
     where there are no levels.
     """
     facts: dict[str, Any] = {
         "checkpoint": hashlib.sha256(checkpoint.read_bytes()).hexdigest(),
-        "revision": revision(),
-        "torch": version_of("torch"),
+        "torch": importlib.metadata.version("torch"),
     }
     recipe = import_example("recipes").RECIPES[split.id]
     if recipe.num_levels is not None:
@@ -189,3 +175,25 @@ def new_levels(split: Split, others: Set[bytes]) -> NDArray[np.bool_]:
     grids, _ = envs.reset(seed=list(split.seeds))
     envs.close()
     return np.array([grid.tobytes() not in others for grid in grids])
+
+
+def main() -> None:
+    """Play all splits, and write the file: a line for each split and policy.
+
+    A network that is not there keeps the facts of the file.
+    """
+    rows = json.loads(RESULTS.read_text("utf-8"))
+    for split, policy in measured_pairs():
+        title = f"{split.id} {split.name}: {policy}"
+        if policy == PPO and not checkpoint_of(split, NETWORKS).is_file():
+            sys.stderr.write(f"{title}: no network in {NETWORKS}; {TRAINING}\n")
+            continue
+        rows[title] = results(split, policy)
+        sys.stderr.write(f"{title}: {rows[title]['return'][0]}\n")
+        lines = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()]
+        with replace_file(RESULTS) as file:
+            file.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -6,21 +6,32 @@ seed, episode and step.
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.examples import import_example
 from roll_vec.trajectories import Turn
 
+EXAMPLES = str(Path(__file__).parents[1] / "docs" / "examples")
 # The policy's own seed: no seed of an episode.
 SEED = 0
 _WALL, _FLOOR, _TARGET, _BOX_ON_TARGET, _BOX, _PLAYER = range(6)
 _LAKE_PLAYER, _LAKE_HOLE, _LAKE_GOAL = 0, 2, 3
+
+
+def import_example(name: str) -> ModuleType:
+    """Import a module of docs/examples; they import each other by their bare names."""
+    if EXAMPLES not in sys.path:
+        sys.path.append(EXAMPLES)
+    return importlib.import_module(name)
 
 
 def _ties(turn: Turn) -> NDArray[np.float64]:

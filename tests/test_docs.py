@@ -184,7 +184,9 @@ def test_generated_parts_are_up_to_date(capsys):
 
 
 def test_a_part_is_replaced_within_its_line_or_between_empty_lines():
-    text = fill("x <!-- figures.median suite = messages -->old<!-- end --> y")
+    text = fill(
+        "x <!-- figures.ratio rooms of 6x6, boxes: 3 / gym-sokoban -->old<!-- end --> y"
+    )
     assert re.fullmatch(r"x <!-- .* -->[\d,]+<!-- end --> y", text)
     text = fill("<!-- games.splits -->old<!-- end -->\n")
     assert text.startswith("<!-- games.splits -->\n\n| id | split |")

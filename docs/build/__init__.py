@@ -7,7 +7,8 @@ The texts come from the code, or from a file of benchmarks/results.
 - `games`: tables of games, keywords and evaluation splits, from their descriptions
 - `commands`: the reference of commands, from the parsers of ``roll-vec``
 - `api`: the public names, from the source files
-- `figures`: measured figures
+- `figures`: measured speeds
+- `baselines`: success and return of simple policies
 - `frameworks`: comparisons with other frameworks
 - `tables`: tables and lists of Markdown
 - `pages`: pages with marks, and the replacement of their parts

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from benchmarks.table import short
+from benchmarks.tables import short
 from docs.build.figures import two_digits
 from docs.build.tables import table
 from tests.frameworks.frameworks import FRAMEWORKS

@@ -21,8 +21,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import describe, revision
-from benchmarks.processes import ROOT
+from cpuinfo import get_cpu_info
+from pytest_benchmark.utils import get_commit_info
+
 from docs.build.__main__ import main as write_pages
 from tests.frameworks.environment import (
     HERE,
@@ -31,7 +32,7 @@ from tests.frameworks.environment import (
     NotRunError,
 )
 from tests.frameworks.frameworks import FRAMEWORKS
-from tests.frameworks.programs import program_of, text_of
+from tests.frameworks.programs import ROOT, program_of, text_of
 from tests.frameworks.results import (
     PROGRAM,
     Results,
@@ -40,9 +41,6 @@ from tests.frameworks.results import (
     record,
     write_results,
 )
-
-# A change of these is no change of the code.
-GENERATED = ("docs",)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -100,11 +98,11 @@ def run_all(
 ) -> list[str]:
     """Run frameworks, write the file after each, and return those that failed."""
     wheel = build_wheel(folder / "wheels")
-    machine = describe("")
+    commit = get_commit_info()
     facts = {
         "date": date.today().isoformat(),
-        "revision": revision(GENERATED),
-        "machine": {"cpu": machine["cpu"], "cores": machine["cores"]},
+        "revision": f"{commit['id'][:8]}{'+' * commit['dirty']}",
+        "machine": {"cpu": get_cpu_info()["brand_raw"], "cores": os.cpu_count()},
     }
     failures = []
     for number, name in enumerate(names, 1):

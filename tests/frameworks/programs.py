@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from benchmarks.processes import ROOT
 from tests.frameworks.frameworks import FRAMEWORKS
 
+ROOT = Path(__file__).resolve().parents[2]
 PAGE_FOLDER = ROOT / "docs" / "frameworks"
 # Each framework that has no page of its own has a section, under its title.
 OTHERS = PAGE_FOLDER / "others.md"

@@ -21,9 +21,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.processes import ROOT
-from benchmarks.result import write_result
 from tests.frameworks.frameworks import FRAMEWORKS
+from tests.frameworks.programs import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results" / "frameworks.json"
 # The row that every framework has: the table of versions says it.
@@ -43,7 +42,12 @@ def read_results(path: Path = RESULTS) -> Results:
 
 def write_results(results: Results, path: Path = RESULTS) -> None:
     """Write the file, a line for each framework."""
-    write_result(path, {name: results[name] for name in FRAMEWORKS if name in results})
+    lines = [
+        f" {json.dumps(name)}: {json.dumps(results[name], ensure_ascii=False)}"
+        for name in FRAMEWORKS
+        if name in results
+    ]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
 
 
 def record(results: Results, name: str, result: Mapping[str, Any]) -> None:

@@ -108,7 +108,7 @@ def test_a_checkpoint_has_a_row(example, id, name, tmp_path):
     assert TRAINED_SPLITS[id] == name
     path = checkpoint_of(split, tmp_path)
     training.save(path)
-    row = results(id, name, PPO, networks=str(tmp_path)).settings
+    row = results(split, PPO, networks=tmp_path)
     assert row["checkpoint"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert row["episodes"] == len(split)
     assert row["torch"]
