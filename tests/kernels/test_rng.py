@@ -2,6 +2,7 @@
 
 import random
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +15,18 @@ from tests.conftest import JIT_OFF
 
 U = np.uint64
 TOP32, TOP64 = 2**32 - 1, 2**64 - 1
+
+
+
+def compiled(name):
+    """Return the machine code of a function of PCG64: Python runs it as Python."""
+    function = getattr(pcg64, name)
+    return function if JIT_OFF else numba.njit(function.py_func)
+
+
+pcg_seed, pcg_next, pcg_random, pcg_integers, multiply_high = map(
+    compiled, ("pcg_seed", "pcg_next", "pcg_random", "pcg_integers", "_multiply_high")
+)
 
 _some = random.Random(0)
 SEEDS = [0, 1, 1010, 2**31 - 1, 2**31, TOP32 - 1, TOP32]
@@ -74,7 +87,7 @@ def test_fold_in_of_rows_is_the_formula_of_each_row():
 def seeded_as_pcg(seed):
     """A generator between two that must stay as they are."""
     rng_states = np.full((pcg64.PCG_WORDS, 3), 77, U)
-    pcg64.pcg_seed(rng_states, 1, U(seed))
+    pcg_seed(rng_states, 1, U(seed))
     return rng_states
 
 
@@ -88,12 +101,12 @@ def compare_pcg(seed, draws):
     assert own == words, seed
     for n in draws:
         if n > 0:
-            assert pcg64.pcg_integers(rng_states, 1, n) == reference.integers(n)
+            assert pcg_integers(rng_states, 1, n) == reference.integers(n)
         elif n == 0:
-            assert pcg64.pcg_random(rng_states, 1) == reference.random()
+            assert pcg_random(rng_states, 1) == reference.random()
         else:
             raw = reference.bit_generator.random_raw()
-            assert int(pcg64.pcg_next(rng_states, 1)) == raw
+            assert int(pcg_next(rng_states, 1)) == raw
     assert (rng_states[:, [0, 2]] == 77).all()
 
 
@@ -118,7 +131,7 @@ def test_many_draws_at_once_leave_out_masked_generators():
     rng_states = np.zeros((pcg64.PCG_WORDS, n), U)
     references = [np.random.default_rng(seed) for seed in range(n)]
     for i in range(n):
-        pcg64.pcg_seed(rng_states, i, U(i))
+        pcg_seed(rng_states, i, U(i))
     rng, uniforms = np.random.default_rng(5), np.full(n, -1.0)
     for _ in range(steps):
         mask = rng.random(n) < 0.7
@@ -128,7 +141,16 @@ def test_many_draws_at_once_leave_out_masked_generators():
                 assert uniforms[i] == references[i].random()
     assert uniforms[0] == uniforms[-1] == -1.0
     for i in range(n):
-        assert pcg64.pcg_random(rng_states, i) == references[i].random()
+        assert pcg_random(rng_states, i) == references[i].random()
+
+
+def test_many_generators_are_seeded_as_each_of_them():
+    seeds = np.array(SEEDS64, U)
+    rng_states = np.full((pcg64.PCG_WORDS, len(seeds) + 2), 77, U)
+    pcg64.seed_rows(np.arange(len(seeds))[::-1] + 1, seeds[::-1], rng_states)
+    for i, seed in enumerate(SEEDS64):
+        assert rng_states[:, i + 1].tolist() == seeded_as_pcg(seed)[:, 1].tolist()
+    assert (rng_states[:, [0, -1]] == 77).all()
 
 
 EDGES = st.sampled_from([0, 1, TOP32, 2**32, TOP64 - TOP32, TOP64])
@@ -136,7 +158,7 @@ EDGES = st.sampled_from([0, 1, TOP32, 2**32, TOP64 - TOP32, TOP64])
 
 @given(st.integers(0, TOP64) | EDGES, st.integers(0, TOP64) | EDGES)
 def test_multiply_high_is_the_upper_half_of_the_product(a, b):
-    assert int(pcg64._multiply_high(U(a), U(b))) == (a * b) >> 64
+    assert int(multiply_high(U(a), U(b))) == (a * b) >> 64
 
 
 # ---------------------------------------------------------- Mersenne Twisters
