@@ -124,7 +124,9 @@ class _UseCalleeLibrary(_LibraryChoice):
             library._ensure_finalized()
             if library.is_emitted:
                 return emit(library, fndesc, env)
-            address = ctypes.cast(ctypes.pythonapi.PyErr_BadInternalCall, ctypes.c_void_p)
+            address = ctypes.cast(
+                ctypes.pythonapi.PyErr_BadInternalCall, ctypes.c_void_p
+            )
             name = fndesc.qualname.split(".")[-1]
             return _dynfunc.make_function(
                 fndesc.lookup_module(), name, "", address.value, env, (library,)

@@ -47,7 +47,7 @@ _NUM_ENVS = 8
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
     parser = add_command(commands, "warm", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
-    parser.option("ID", nargs="*", dest="ids", default=[])
+    parser.option("ID", "the ids (default: those of roll_vec)", nargs="*", dest="ids")
     parser.add_shared("-o", "--quiet")
 
 

@@ -99,8 +99,8 @@ def make_game(number):
         gold=draw.choice([1, 2]),
         wall=draw.choice([1, 2]),
         point=tuple(order([3, 5])),
-        # So much code that it stays a function, with a symbol of its own.
-        loops="\n    ".join(LOOP.format(draw.choice([31, 37])) for _ in range(16)),
+        # More code than a rule has.
+        loops="\n    ".join(LOOP.format(draw.choice([31, 37])) for _ in range(4)),
         options="\n    ".join(options),
         state={each: draw.choice(dtypes) for each in order(["x", "y", "z"])},
         infos=tuple(order(["x", "y", "z"])[: draw.randrange(1, 3)]),

@@ -53,7 +53,7 @@ class Batch:
         numbers = np.full(self.num_rows, 2**64 - 1, np.uint64)
         is_present = np.ones(0, np.bool_)
         if levels is None:
-            self.episodes = True, 0, 0, seeds, numbers
+            self.episodes = 0, 0, seeds, numbers
             seed_rows(rows, seeds[rows], self.rng_states)
         else:
             self.episodes = levels, is_present, seeds, numbers

@@ -30,7 +30,8 @@ def compile_kernels(*modules):
     """Send the events of numba for kernels of some modules to a notice."""
     notice = _notice.CompileNotice()
     for module in modules:
-        dispatcher = SimpleNamespace(py_func=SimpleNamespace(__module__=module))
+        names = {"__module__": module, "__qualname__": "make.<locals>.move.0a1b"}
+        dispatcher = SimpleNamespace(py_func=SimpleNamespace(**names))
         event = SimpleNamespace(data={"dispatcher": dispatcher})
         notice.on_start(event)
         notice.on_end(event)
@@ -47,6 +48,23 @@ def test_a_line_for_the_first_game_of_a_process(capsys):
     assert capsys.readouterr().err == ""
     compile_kernels(SEEDS, "numba.np.arrayobj", ROOMS, MAPS, ROOMS)
     assert capsys.readouterr().err == FIRST_USE + "Sokoban, ...\n"
+
+
+def test_a_terminal_shows_each_function_and_is_clean_at_the_end(monkeypatch):
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    compile_kernels(ROOMS, "numba.np.arrayobj", MAPS)
+    clear, use = "\r\x1b[K", "for its first use on this machine"
+    lines = [
+        f"compiling Sokoban {use}: 1, move",
+        f"compiling FrozenLake {use}: 2, move",
+    ]
+    shown = [each for line in lines for each in (f"roll_vec: {line}", "")]
+    shown.insert(2, "")
+    assert screen.getvalue().split(clear) == ["", *shown]
 
 
 @pytest.mark.parametrize("stream", [None, "closed", "full"])

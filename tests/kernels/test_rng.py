@@ -17,7 +17,6 @@ U = np.uint64
 TOP32, TOP64 = 2**32 - 1, 2**64 - 1
 
 
-
 def compiled(name):
     """Return the machine code of a function of PCG64: Python runs it as Python."""
     function = getattr(pcg64, name)
