@@ -432,6 +432,9 @@ def _is_argument(line, number):
 class RuleCompiler(CalleeCompiler):
     """The compiler of rules: with lengths that are known, and the check of writes."""
 
+    # Rules may have closures.
+    unused = ()
+
     def define_pipelines(self):
         """Return the passes of numba and of callees, and these."""
         (manager,) = super().define_pipelines()
@@ -439,7 +442,3 @@ class RuleCompiler(CalleeCompiler):
         manager.add_pass_after(_CheckWrites, NopythonTypeInference)
         manager.finalize()
         return [manager]
-
-    def _needs(self, each):
-        # Rules may have closures.
-        return True

@@ -3,8 +3,8 @@
 numba optimises each function, and emits machine code for it, also where it is only
 called by others, whose code it becomes a part of: nine of ten functions here.  With
 `CalleeCompiler` such a function is neither optimised nor emitted; the kernel that
-Python calls is optimised once, with all that it calls.  Two passes fewer run over the
-source, see `_UNUSED`.  The first reset and step of Sokoban take a third less of the
+Python calls is optimised once, with all that it calls.  Some passes over the source are
+left out.  The first reset and step of Sokoban take a third less of the
 processor's time so, and all results are the same.
 
 The hazard: these are subclasses of classes that are numba's own affair.  So `_jit` uses
@@ -21,9 +21,6 @@ from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.runtime import rtsys
 from numba.core.typed_passes import AnnotateTypes, InlineOverloads, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
-
-# Kernels have no closures and no expressions of arrays.
-_UNUSED = InlineClosureLikes, InlineOverloads, NopythonRewrites
 
 
 class HashedFlags(Flags):
@@ -74,19 +71,22 @@ class _CalleeLibrary(_KernelLibrary):
     def finalize(self):
         """Link the code with that of functions that it calls."""
         names = [each.name for each in self._final_module.global_variables]
-        if any(name.startswith(RuntimeLinker.PREFIX) for name in names):
+        self.is_emitted = any(name.startswith(RuntimeLinker.PREFIX) for name in names)
+        if self.is_emitted:
             # It calls itself, by its address.
             super().add_linking_library(rtsys.library)
-            super().finalize()
-            self.is_emitted = True
-            return
-        self._raise_if_finalized()
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            module = library._get_module_for_linking()
-            self._final_module.link_in(module, preserve=True)
-        self._finalize_dynamic_globals()
-        self._finalized = True
+        super().finalize()
+
+    def _optimize_final_module(self):
+        if self.is_emitted:
+            super()._optimize_final_module()
+
+    def _finalize_final_module(self):
+        if self.is_emitted:
+            super()._finalize_final_module()
+        else:
+            self._finalize_dynamic_globals()
+            self._finalized = True
 
 
 class _LibraryChoice(LoweringPass):
@@ -137,20 +137,26 @@ class _UseCalleeLibrary(_LibraryChoice):
 
 
 class KernelCompiler(Compiler):
-    """The compiler of a kernel that Python calls."""
+    """The compiler of a kernel that Python calls.
 
+    Attributes
+    ----------
+    unused : tuple of classes
+        Passes of numba that are left out: kernels have no closures, and no expressions
+        of arrays.
+    """
+
+    unused: tuple[type, ...] = InlineClosureLikes, InlineOverloads, NopythonRewrites
     _choice: type = _UseKernelLibrary
 
     def define_pipelines(self):
         """Return numba's passes that are needed, and the choice of the library."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.passes = [each for each in manager.passes if self._needs(each[0])]
+        passes = [each for each in manager.passes if each[0] not in self.unused]
+        manager.passes = passes
         manager.add_pass_after(self._choice, AnnotateTypes)
         manager.finalize()
         return [manager]
-
-    def _needs(self, each):
-        return each not in _UNUSED
 
 
 class CalleeCompiler(KernelCompiler):

@@ -61,7 +61,7 @@ class CompileNotice(Listener):
             first = "kernels for their first use on this machine"
             self._write(f"roll_vec: compiling {first}: {game}, ...\n")
 
-    def on_end(self, event):
+    def on_end(self, event):  # noqa: ARG002
         """Remove the line of a terminal when the whole kernel is there."""
         self._depth -= 1
         if self._depth == 0 and _is_terminal():
