@@ -208,6 +208,22 @@ def clear_row(typing_context, variables, i):
 
 
 @intrinsic
+def clear_rows(typing_context, arrays, start, stop):
+    def lower(context, builder, sig, args):
+        first, last = (
+            context.cast(builder, args[k], sig.args[k], types.intp) for k in (1, 2)
+        )
+        for k, array in enumerate(arrays.types):
+            value = builder.extract_value(args[0], k)
+            data, size = _row_parts(context, builder, array, value, first)
+            size = builder.mul(size, builder.sub(last, first))
+            cgutils.memset(builder, data, size, 0)
+        return context.get_dummy_value()
+
+    return types.none(arrays, start, stop), lower
+
+
+@intrinsic
 def copy_row(typing_context, source, i, target, j):
     def lower(context, builder, sig, args):
         first = context.cast(builder, args[1], sig.args[1], types.intp)

@@ -18,6 +18,11 @@ from numba.np.arrayobj import populate_array
 
 from ._jit import IS_COMPILED, kernel
 
+if not IS_COMPILED:
+    from .rows import clear_rows
+else:
+    from ._compiled_rows import clear_rows
+
 _0 = np.uint64(0)
 
 
@@ -216,6 +221,127 @@ def make_step(
             observe_rows(rows[j], rows[j] + 1, at, state, out)
 
     return step, begin, observe
+
+
+@functools.cache
+def make_step_and_reset(
+    step_rows,
+    observe_rows,
+    observe_last,
+    begin_next,
+    move_infos,
+    write_reset_infos,
+    num_flags,
+    first_reset_info,
+    num_reset_infos,
+    success_row,
+    key,
+    fixed_type,
+):
+    """Return the kernel of a step in SAME_STEP mode; see `make_step`.
+
+    Parameters
+    ----------
+    observe_last : kernel
+        As ``observe_rows``, of the last observations of episodes.
+    move_infos : kernel
+        ``move_infos(i, infos, last_infos)`` copies row i, and leaves zeros.
+    success_row : int
+        The row of ``flags`` that is the info ``success``; 0: none.
+    fixed_type : type
+        `type_of` ``rules, state, episodes, finals``.
+    """
+    load, join = _make_loader(fixed_type), _make_join(num_flags)
+    compiled, first_mask = _kernel_for(key, fixed_type), 3 + num_flags
+
+    @compiled
+    def step_and_reset(
+        start, stop, words, begins, actions, skip_mask, rewards, both_flags, infos, out
+    ):
+        """Take a step in all rows, and begin the next episodes of those that end.
+
+        Parameters
+        ----------
+        start, stop : int
+            The rows to work on.
+        words : (w,) int64, read
+            ``finals``, their last item, is written, see below.
+        begins : bool
+            False: the caller begins the next episodes.
+        actions, skip_mask, rewards, infos, out
+            See `make_step`; no row is to skip.
+        flags : (2, 3 + num_flags + m, n) bool, written
+            First those of the step.  Then, where any row ends, those of the rows that
+            end, zeros in the others; the first two rows of them are the rows that end.
+
+        Returns
+        -------
+        int
+            The number of these rows that end.
+
+        Notes
+        -----
+        The items of ``finals``:
+
+        is_compact : bool
+            Whether these are all rows: the last observations lie one after the other.
+        successes : (n,) bool
+            The info ``success`` of the step, if there is one.
+        ends : (n,) int64
+            From ``start`` on the rows that end.
+        last_observations : tuple of (n, ...) arrays
+            Of the rows that end, at the row itself or compact.
+        last_infos : tuple of (n, ...) arrays
+            The infos that are no flags of the rows that end, and zeros in the others.
+        """
+        rules, state, episodes, finals = load(words)
+        is_compact, successes, ends, last_observations, last_infos = finals
+        flags, last_flags = both_flags[0], both_flags[1]
+        results, every = (rewards, flags[0], flags[1]), join(flags, infos)
+        step_rows(
+            start, stop, _0, actions, skip_mask, rules, state, results, every, out
+        )
+        # Branch-free, see `.unroll.list_ends`.
+        first = last = np.uint64(start)
+        for i in range(np.uint64(start), np.uint64(stop)):
+            flags[2, i] = flags[0, i] | flags[1, i]
+            ends[last] = np.int64(i)
+            last += np.uint64(flags[2, i])
+        if success_row > 0:
+            for i in range(np.uint64(start), np.uint64(stop)):
+                successes[i] = flags[success_row, i]
+        for mask in range(first_mask, flags.shape[0]):
+            for i in range(np.uint64(start), np.uint64(stop)):
+                flags[mask, i] = not flags[2, i]
+        # Rows of other threads may end.
+        if last == first and is_compact:
+            return last - first
+        every_last = join(last_flags, last_infos)
+        clear_rows(every_last, start, stop)
+        for mask in range(2):
+            for i in range(np.uint64(start), np.uint64(stop)):
+                last_flags[mask, i] = flags[2, i]
+        for mask in range(first_mask, flags.shape[0]):
+            for i in range(np.uint64(start), np.uint64(stop)):
+                last_flags[mask, i] = flags[2, i]
+        for j in range(first, last):
+            i, row = np.uint64(ends[j]), ends[j]
+            k = j if is_compact else i
+            observe_last(row, row + 1, k - i, state, last_observations)
+            move_infos(i, every, every_last)
+            if begins:
+                begin_next(i, episodes, state)
+                observe_rows(row, row + 1, _0, state, out)
+        if begins and num_reset_infos > 0:
+            reset_infos = infos[first_reset_info:]
+            for j in range(first, last):
+                i = np.uint64(ends[j])
+                write_reset_infos(i, i, state, reset_infos)
+                for mask in range(flags.shape[0] - num_reset_infos, flags.shape[0]):
+                    flags[mask, i] = True
+        return last - first
+
+    return step_and_reset
 
 
 @functools.cache

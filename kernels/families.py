@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._jit import IS_COMPILED, kernel
-from .bound import make_play, make_step
+from .bound import make_play, make_step, make_step_and_reset
 from .calls import BEGIN, OBSERVE, STEP, call_rule
 from .outcomes import reaches_limit
 from .rng.pcg64 import fold_in, pcg_seed
@@ -128,6 +128,8 @@ class GameKernels(NamedTuple):
     make_step: Any
     """``make_step(fixed_type, observes)``: see `.bound.make_step`; without ``observes``
     the first two of its kernels observe nothing."""
+    make_step_and_reset: Any
+    """The same of `.bound.make_step_and_reset`."""
     make_play: Any
     write_masks: Any  # None: there is no rule ``legal``
 
@@ -526,20 +528,40 @@ def make_family(rules, declaration, key, tuned_step=None):
     num_others = len(declaration.infos) - num_flags - num_reset_infos
     counts = num_flags, num_others, num_reset_infos
 
+    @compiled
+    def move_infos(i, infos, last_infos):
+        named = infos_type(*infos)
+        copy_row(named, i, infos_type(*last_infos), i)
+        clear_row(named, i)
+
+    def step_parts(observes):
+        if observes:
+            return (step_rows, observe_range), key
+        return (step_blindly, _observe_nothing), f"{key}-blind"
+
     def make_fixed_step(fixed_type, observes):
         more = begin_next, write_reset_infos, *counts
         kernels = make_step(step_rows, observe_range, *more, key, fixed_type)
         if observes:
             return kernels
-        parts, name = (step_blindly, _observe_nothing), f"{key}-blind"
+        parts, name = step_parts(observes)
         step, begin, _ = make_step(*parts, *more, name, fixed_type)
         return step, begin, kernels[2]
+
+    def make_fixed_step_and_reset(fixed_type, observes):
+        parts, name = step_parts(observes)
+        more = observe_range, begin_next, move_infos, write_reset_infos, *counts
+        flags, row = declaration.infos[:num_flags], 0
+        if "success" in flags:
+            row = 3 + flags.index("success")
+        return make_step_and_reset(*parts, *more, row, name, fixed_type)
 
     return GameKernels(
         begin_levels,
         unroll,
         unroll_rows,
         make_fixed_step,
+        make_fixed_step_and_reset,
         functools.partial(make_play, play_row, observe_range, key),
         write_masks,
     )

@@ -297,6 +297,12 @@ def clear_row(variables, i):
         array[i] = 0
 
 
+def clear_rows(arrays, start, stop):
+    """Set a range of rows of each array to zeros."""
+    for array in arrays:
+        array[start:stop] = 0
+
+
 def copy_row(source, i, target, j):
     """Copy row i of each array of the same name to row j of ``target``."""
     for name in target._fields:

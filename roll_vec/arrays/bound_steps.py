@@ -31,6 +31,8 @@ class BoundStep:
         the state.
     """
 
+    finals: tuple[Any, ...] | None = None
+
     def __init__(
         self,
         kernels: GameKernels,
@@ -44,6 +46,20 @@ class BoundStep:
         values = *self.fixed, episodes
         types, self.words = type_of(values), pack(values)
         self.step, self.begin, self.observe = kernels.make_step(types, observes)
+        self._kernels, self._observes = kernels, observes
+
+    def add_finals(self, finals: tuple[Any, ...]) -> None:
+        """Make ``step_and_reset``, whose first arguments are ``all_words``.
+
+        Parameters
+        ----------
+        finals : tuple of arrays
+            See `roll_vec.kernels.bound.make_step_and_reset`.
+        """
+        self.finals, values = finals, (*self.fixed, self.episodes, finals)
+        types, self.all_words = type_of(values), pack(values)
+        make = self._kernels.make_step_and_reset
+        self.step_and_reset = make(types, self._observes)
 
 
 class OneStep:

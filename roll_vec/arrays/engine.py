@@ -28,6 +28,7 @@ from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
 from roll_vec.vector.engine import NO_IDS, StepResult, UnrollResult
 from roll_vec.vector.infos import add_infos
+from roll_vec.vector.masks import list_rows
 from roll_vec.vector.rollout import Rollout
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -76,6 +77,8 @@ class ArrayEngine(EpisodeEngine):
     action_parser: ActionParser | None = None
     # What `play_one` makes at its first call.
     _one: OneStep | None = None
+    # The rows that end in a step, their observations and their infos that are no flags.
+    _finals: Any = None
 
     def __init__(
         self,
@@ -134,7 +137,7 @@ class ArrayEngine(EpisodeEngine):
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
-        names: tuple[str, ...] = ("_one", "_kernels", "_observations")
+        names: tuple[str, ...] = ("_one", "_kernels", "_observations", "_finals")
         names += ("_batch", "_out_arrays")
         state = {**vars(self), **dict.fromkeys(names), "_bound": {}}
         state["_shows_state"] = False
@@ -201,8 +204,16 @@ class ArrayEngine(EpisodeEngine):
         )
         return masks
 
-    def step(self, actions: Any, skip_mask: Mask, begins: Ids = NO_IDS) -> StepResult:
+    def step(
+        self,
+        actions: Any,
+        skip_mask: Mask,
+        begins: Ids = NO_IDS,
+        resets_ended: bool = False,
+    ) -> StepResult:
         """Step every environment but those to skip; see `Engine.step`."""
+        if resets_ended and self._resets_in_step:
+            return self._step_and_reset(actions, skip_mask)
         is_text, all_begins = self.action_parser is not None, begins
         if len(begins) and (is_text or not self._can_begin_in_kernel):
             self.advance(begins)
@@ -226,6 +237,110 @@ class ArrayEngine(EpisodeEngine):
             if new:
                 add_infos(infos, all_begins, new, self.num_envs)
         return rewards, terminations, truncations, dones, infos
+
+    @cached_property
+    def _resets_in_step(self) -> bool:
+        """Whether one call of a kernel does all of a step in SAME_STEP mode."""
+        # The others read the last state of an episode after the kernel.
+        others = self._has_masks or self.action_parser is not None
+        others |= self._finish is not None or self.observes_text
+        return not (others or "success" in self.options.reset_infos)
+
+    def _step_and_reset(self, actions: Any, skip_mask: Mask) -> StepResult:
+        """Take a step in SAME_STEP mode, and begin the next episodes."""
+        bound = self._bound.get(self.max_steps) or self._bind(self.max_steps)
+        if bound.finals is None:
+            bound.add_finals(self._make_finals())
+        begins, hidden = self._can_begin_in_kernel, self._hidden_infos
+        kernel = bound.step_and_reset, bound.all_words, begins
+        rewards, (flags, last_flags), values, num_ends = self._run_step(
+            *kernel, actions, skip_mask, (2, *self._flags_shape)
+        )
+        infos: dict[str, Any] = {}
+        for (name, *_), array in zip(self._step_infos, values, strict=True):
+            infos[name] = array
+        for k, name in self._flags:
+            infos[name] = flags[k]
+        if num_ends:
+            infos = self._add_finals(infos, flags[2], last_flags, num_ends, begins)
+        for name in hidden:
+            infos.pop(name, None)
+        return rewards, flags[0], flags[1], None, infos
+
+    def _add_finals(
+        self,
+        infos: dict[str, Any],
+        dones: Mask,
+        flags: Mask,
+        num_ends: int,
+        begins: bool,
+    ) -> dict[str, Any]:
+        """Return the infos of a step with those of the episodes that it ended.
+
+        Parameters
+        ----------
+        infos : dict
+        dones : (n,) bool
+        flags : (3 + num_flags + m, n) bool
+            As the kernel has written them for these episodes.
+        num_ends : int
+        begins : bool
+            Whether the next episodes have begun.
+        """
+        n, shape = self.num_envs, self._plain_shape
+        ends, arrays, values = self._finals
+        if self._uses_threads:
+            env_ids = list_rows(dones)
+            arrays = tuple([array[env_ids] for array in arrays])
+        else:
+            env_ids = ends[:num_ends]
+            arrays = tuple([array[:num_ends] for array in arrays])
+        final_info = {}
+        for (name, *_), array in zip(self._step_infos, values, strict=True):
+            final_info[name] = array.copy()
+        for k, name in self._flags:
+            final_info[name] = flags[k]
+        for name in self._hidden_infos:
+            final_info.pop(name, None)
+        is_written = begins and self._writes_begin_infos
+        if num_ends == n:
+            # Nobody else has the infos of the step.
+            names = self.options.reset_infos if is_written else ()
+            kept = {*names, *(f"_{name}" for name in names)}
+            infos = {name: infos[name] for name in infos if name in kept}
+        if shape == ():
+            # numpy makes Python's own numbers.
+            items = arrays[0].reshape(-1).astype(object)
+        else:
+            last: Any = None
+            if shape is None:
+                last = self._list(tuple([array.copy() for array in arrays]), env_ids)
+            else:
+                last = arrays[0].reshape(-1, *shape).copy()
+            # By an iterator: numpy would unpack arrays of equal shape.
+            items = np.fromiter(last, object, num_ends)
+        # Half of the time of this function with 4,096 environments before Python 3.12,
+        # which no longer counts the references to None.
+        final_obs = np.empty(n, object)
+        final_obs[env_ids] = items
+        if not begins:
+            self.advance(env_ids)
+        if not (is_written or self._has_no_begin_infos):
+            add_infos(infos, env_ids, self.begin_infos(env_ids), n)
+        infos["final_obs"], infos["_final_obs"] = final_obs, flags[0]
+        infos["final_info"], infos["_final_info"] = final_info, flags[1]
+        return infos
+
+    def _make_finals(self) -> tuple[Any, ...]:
+        """Return arrays of the episodes that end in a step, for kernels to write."""
+        n = self.num_envs
+        values = [np.empty(shape, dtype) for _, shape, dtype in self._step_infos]
+        self._finals = (
+            np.empty(n, np.int64),
+            self.options.allocate_observations(n),
+            tuple(values),
+        )
+        return not self._uses_threads, self.successes, *self._finals
 
     def _finish_infos(self, infos: dict[str, Any], skip_mask: Mask) -> dict[str, Any]:
         """Return the infos of a step with those that its kernel has not written."""
@@ -260,7 +375,6 @@ class ArrayEngine(EpisodeEngine):
         truncations = ~skip_mask & is_over
         return rewards, ends, truncations, ends | truncations, infos
 
-    @allow_overflow
     def _step_batch(
         self, actions: Any, skip_mask: Mask, max_steps: int, begins: Ids = NO_IDS
     ) -> ArrayStep:
@@ -282,42 +396,14 @@ class ArrayEngine(EpisodeEngine):
         ArrayStep
             The infos that users get have masks, each its own array.
         """
-        bound, n = self._bound.get(max_steps), self.num_envs
-        if bound is None:
-            bound = self._bind(max_steps)
-        observations = self._out_arrays
-        if observations is None:
-            observations = self._make_arrays()
-        rewards = np.empty(n)
-        # One array: an array takes as long as a step of one environment.
-        flags = np.empty(self._flags_shape, _BOOL)
-        infos: dict[str, NDArray[Any]] = {}
-        for name, shape, dtype in self._step_infos:
-            infos[name] = np.empty(shape, dtype)
-        self._observations = None
-        arguments = (
-            0,
-            n,
-            bound.words,
-            begins,
-            actions,
-            skip_mask,
-            rewards,
-            flags,
-            tuple(infos.values()),
-            observations,
+        bound = self._bound.get(max_steps) or self._bind(max_steps)
+        kernel = bound.step, bound.words, begins
+        rewards, flags, values, has_dones = self._run_step(
+            *kernel, actions, skip_mask, self._flags_shape
         )
-        if self._uses_threads:
-            self._run(bound.step, *arguments[1:])
-            # Split kernels return nothing: assume that episodes ended.
-            has_dones = True
-        else:
-            # Not by `_run`, whose call is 3 % of the time of a step of one environment.
-            try:
-                has_dones = bound.step(*arguments)
-            except Exception as error:
-                self._explain(error)
-        self._observations = observations
+        infos: dict[str, NDArray[Any]] = {}
+        for (name, *_), array in zip(self._step_infos, values, strict=True):
+            infos[name] = array
         for k, name in self._flags:
             infos[name] = flags[k]
         terminations, dones = flags[0], flags[2] if has_dones else None
@@ -325,6 +411,46 @@ class ArrayEngine(EpisodeEngine):
             self._finish(self, skip_mask, terminations, infos)
             dones = terminations | flags[1]
         return rewards, terminations, flags[1], dones, infos
+
+    @allow_overflow
+    def _run_step(
+        self,
+        kernel: Any,
+        words: NDArray[np.int64],
+        begins: Ids | bool,
+        actions: Any,
+        skip_mask: Mask,
+        flags_shape: tuple[int, ...],
+    ) -> tuple[NDArray[np.float64], Any, tuple[NDArray[Any], ...], int]:
+        """Call a kernel of a step, see `roll_vec.kernels.bound`.
+
+        Returns
+        -------
+        rewards, flags, values, num_ends
+            Of several threads only whether any episode has ended.
+        """
+        n, observations = self.num_envs, self._out_arrays
+        if observations is None:
+            observations = self._make_arrays()
+        rewards = np.empty(n)
+        # One array: an array takes as long as a step of one environment.
+        flags = np.empty(flags_shape, _BOOL)
+        values = tuple([np.empty(shape, dtype) for _, shape, dtype in self._step_infos])
+        self._observations = None
+        results = rewards, flags, values, observations
+        arguments = words, begins, actions, skip_mask, *results
+        if self._uses_threads:
+            self._run(kernel, n, *arguments)
+            # Split kernels return nothing.
+            num_ends = int(np.count_nonzero(flags.reshape(-1, n)[2]))
+        else:
+            # Not by `_run`, whose call is 3 % of the time of a step of one environment.
+            try:
+                num_ends = kernel(0, n, *arguments)
+            except Exception as error:
+                self._explain(error)
+        self._observations = observations
+        return rewards, flags, values, num_ends
 
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.
@@ -385,16 +511,17 @@ class ArrayEngine(EpisodeEngine):
         codes = self.parse_steps(actions, self.num_envs)
         if codes is None:
             return None
-        shape, n, same_step = codes.shape, len(has_ended), _MODES[mode] == SAME_STEP
+        shape, n, same_step = codes.shape[:2], len(has_ended), _MODES[mode] == SAME_STEP
+        num_rows = len(codes) * n
         first = out and out.observations
         last = out.infos.get("final_obs") if out is not None else None
         # As kernels write them, of T * n steps; those of users may be the same.
         allocate = self.options.allocate_observations
-        observations = self._arrays_of(first, codes.size) or allocate(codes.size)
+        observations = self._arrays_of(first, num_rows) or allocate(num_rows)
         next_observations = observations
         if same_step:
-            next_observations = self._arrays_of(last, codes.size)
-            next_observations = next_observations or allocate(codes.size)
+            next_observations = self._arrays_of(last, num_rows)
+            next_observations = next_observations or allocate(num_rows)
         if mode is AutoresetMode.DISABLED:
             # Steps behind the end of an episode are not made, but looked at.
             for array in observations:
@@ -413,7 +540,7 @@ class ArrayEngine(EpisodeEngine):
         times, states = np.zeros(n, np.int64), np.where(has_ended, NEEDS_RESET, PLAYING)
         # The argument ``buffer`` of the kernels of `roll_vec.kernels.unroll`.
         buffer = (
-            (n, _MODES[mode], codes.reshape(-1)),
+            (n, _MODES[mode], codes.reshape(num_rows, *codes.shape[2:])),
             (times, states),
             (np.empty(n, np.bool_), np.empty(n, np.bool_), times.copy()),
             tuple(map(_flatten, results)),
@@ -437,18 +564,22 @@ class ArrayEngine(EpisodeEngine):
             begin_infos,
         )
 
-    def parse_steps(self, actions: Any, num_envs: int) -> Ids | None:
+    def parse_steps(self, actions: Any, num_envs: int) -> NDArray[Any] | None:
         """Return the actions that `unroll` can play for a batch of any size, or None.
 
         Returns
         -------
-        (T, num_envs) int64, or None
+        (T, num_envs, ...) array, or None
         """
-        if self.action_codes is None or self.action_parser is not None:
+        if self.action_parser is not None or self._needs_single_steps:
             return None
-        if self._needs_single_steps:
+        if self.action_codes is not None:
+            return self.action_codes.parse_steps(actions, num_envs)
+        try:
+            return self.check_array("actions", actions, (len(actions), num_envs))  # type: ignore[no-any-return]
+        except ValueError:
+            # Single steps know which one has the error.
             return None
-        return self.action_codes.parse_steps(actions, num_envs)
 
     @cached_property
     def _needs_single_steps(self) -> bool:

@@ -66,12 +66,11 @@ class EpisodeEngine(ObservedEngine):
         InvalidOptionError
             If ``reset_options`` of the family have values that cannot be used.
         """
-        if seeds is None:
-            self.advance(env_ids)
-            return
         if options:
             check_reset_keys(self.options.reset_options, options)
-        if self.is_stream:
+        if seeds is None:
+            self.advance(env_ids)
+        elif self.is_stream:
             values = _read_reset_options(self.options, options)
             self._seed_streams(env_ids, seeds)
             with self._replaced_constants(values):

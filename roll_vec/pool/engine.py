@@ -126,6 +126,7 @@ class PoolEngine(Engine):
         actions: list[Any],
         skip_mask: NDArray[np.bool_],
         begins: NDArray[np.int64] = NO_IDS,
+        resets_ended: bool = False,  # noqa: ARG002
     ) -> StepResult:
         """Step some environments; see `Engine.step`."""
         if len(begins):

@@ -80,7 +80,7 @@ class Autoreset:
     def reset(
         self,
         env_ids: NDArray[np.int64],
-        seeds: Sequence[int | None],
+        seeds: Sequence[int | None] | None,
         options: dict[str, Any] | None,
     ) -> Infos:
         """Start new episodes in some environments, and return their infos.
@@ -136,11 +136,12 @@ class Autoreset:
         self.unfinished_call = "step"
         try:
             rewards, terminations, truncations, dones, infos = engine.step(
-                actions, skip_mask, env_ids
+                actions, skip_mask, env_ids, mode is SAME_STEP
             )
         except LevelGenerationError:
-            # The next episodes begin first: nothing has moved.
-            self.unfinished_call = ""
+            # But in this mode the next episodes begin first: nothing has moved.
+            if mode is not SAME_STEP:
+                self.unfinished_call = ""
             raise
         if dones is None:
             dones = self._none
@@ -252,7 +253,7 @@ def parse_reset_mask(
         )
     elif mask.dtype != np.bool_:
         problem = f"have `dtype=np.bool_`, got {mask.dtype}"
-    elif not mask.any():
+    elif not np.count_nonzero(mask):
         words = "contain a boolean array with at least one True value"
         error, problem = InvalidOptionError, f"{words}, got reset_mask={mask}"
     else:

@@ -136,6 +136,7 @@ class Engine:
         actions: Any,
         skip_mask: NDArray[np.bool_],
         begins: NDArray[np.int64] = NO_IDS,
+        resets_ended: bool = False,
     ) -> StepResult:
         """Step some environments; the others stay as they are.
 
@@ -149,6 +150,9 @@ class Engine:
         begins : (m,) int64
             Those of them whose next episodes begin first, as by `reset`; their infos
             are `begin_infos`.
+        resets_ended : bool
+            True: an engine may reset those that end, as the mode SAME_STEP does.  Then
+            it returns no dones, and infos with ``final_obs`` and ``final_info``.
         """
         raise NotImplementedError
 

@@ -38,6 +38,7 @@ from roll_vec.vector.batch import one_at_a_time, raise_in_use
 from roll_vec.vector.batch_snapshots import BatchSnapshots
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.infos import Infos
+from roll_vec.vector.masks import list_rows
 from roll_vec.vector.rollout import Rollout
 from roll_vec.vector.unroll import unroll
 
@@ -197,16 +198,21 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         """
         self._check_idle("reset")
         mask = parse_reset_mask(options, self.num_envs)
-        seeds = expand_seeds(seed, self.num_envs, self.group_size)
-        env_ids = np.arange(self.num_envs)
-        if mask is not None:
-            env_ids = np.flatnonzero(mask)
-            seeds = [seeds[env_id] for env_id in env_ids]
+        if mask is None:
+            env_ids = np.arange(self.num_envs)
+        else:
+            env_ids = list_rows(mask)
             options = {k: v for k, v in (options or {}).items() if k != "reset_mask"}
+        seeds, stream_seeds = None, self._seeds
+        # Environments in arrays begin next episodes without a list of seeds.
+        if seed is not None or options or self._has_objects or not self._is_started:
+            seeds = expand_seeds(seed, self.num_envs, self.group_size)
+            seeds = [seeds[env_id] for env_id in env_ids.tolist()]
         self._check_others(env_ids, "the first reset", "reset_mask")
-        if not self._is_started:
-            seeds = self._draw_missing_seeds(seeds)
-        stream_seeds = self._next_seeds(env_ids, seeds)
+        if seeds is not None:
+            if not self._is_started:
+                seeds = self._draw_missing_seeds(seeds)
+            stream_seeds = self._next_seeds(env_ids, seeds)
         self._drop_leftovers()
         autoreset = self._autoreset
         before = self._begin_seeds("reset")
@@ -370,10 +376,10 @@ class RollVectorEnv(BatchSnapshots, VectorEnv[Any, Any, Any]):
         the first step has moved environments, all must be reset.  Bad actions are known
         before, in NEXT_STEP mode their form alone: there a step ignores some.
 
-        With integer actions array environments take all steps in compiled code, which
-        saves most with few environments.  With thousands it saves time if their levels
-        are in memory and ``out`` is passed, most on several threads.  With texts, a
-        function, and in pools, `step` is called.
+        With numbers as actions array environments take all steps in compiled code,
+        which saves most with few environments.  With thousands it saves time if their
+        levels are in memory and ``out`` is passed, most on several threads.  With
+        texts, a function, and in pools, `step` is called.
         """
         self._check_idle("unroll")
         self._check_started("the first step")

@@ -127,12 +127,15 @@ def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
     monkeypatch.setattr("roll_vec.arrays.engine.STEP_ROWS_PER_THREAD", 0)
     for num_threads in (1, 5):
         split_all(monkeypatch, num_threads)
-        env = roll_vec.make_vec(
-            id, rows, max_episode_steps=7, num_threads=num_threads, **more
-        )
+        keywords = {"max_episode_steps": 7, "num_threads": num_threads, **more}
+        env = roll_vec.make_vec(id, rows, **keywords)
         results.append([env.reset(seed=9), play(env, draw_actions(env, 9))])
         assert bool(runs) == (num_threads > 1)
         results[-1].append(tuple(env.unroll(draw_actions(env, 20, seed=1))))
+        env.close()
+        env = roll_vec.make_vec(id, rows, autoreset_mode=SAME_STEP, **keywords)
+        env.reset(seed=9)
+        results[-1].append(play(env, draw_actions(env, 9)))
         env.close()
     assert_same(*results)
 
