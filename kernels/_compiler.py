@@ -14,11 +14,11 @@ functions of the process are compiled as ever.
 
 import ctypes
 
-from numba import _dynfunc
+from numba._dynfunc import make_function
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import LoweringPass, register_pass
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import AnnotateTypes, InlineOverloads, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
 
@@ -128,7 +128,7 @@ class _UseCalleeLibrary(_LibraryChoice):
                 ctypes.pythonapi.PyErr_BadInternalCall, ctypes.c_void_p
             )
             name = fndesc.qualname.split(".")[-1]
-            return _dynfunc.make_function(
+            return make_function(
                 fndesc.lookup_module(), name, "", address.value, env, (library,)
             )
 

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import numba
 import pytest
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
 
 import roll_vec
 from roll_vec.kernels import _cache, _jit, _notice
@@ -393,3 +395,47 @@ def test_an_interrupt_while_handlers_are_replaced_leaves_none_behind(monkeypatch
     finally:
         for number, handler in before.items():
             set_handler(number, handler)
+
+
+# --------------------------------------------------------------------- the compiler
+
+UNKNOWN = """
+import numba
+numba.version_info = (99, 0, 0)
+import numpy as np
+from numba.core.compiler import Compiler
+from roll_vec.kernels import _jit
+@_jit.kernel
+def add(values): return values[0] + one(values)
+@_jit.kernel
+def one(values): return values[1]
+print(_jit.CalleeCompiler is Compiler, add(np.array([2, 3])))
+"""
+
+
+@needs_jit
+def test_numbas_compiler_does_all_where_its_version_was_not_tried(tmp_path):
+    out, err = run(UNKNOWN, NUMBA_CACHE_DIR=str(tmp_path))
+    assert (out, err) == ("True 5\n", "")
+
+
+@needs_jit
+def test_functions_that_only_kernels_call_have_no_machine_code():
+    @_jit.kernel
+    def half(x):
+        return x // 2
+
+    @_jit.kernel
+    def quarter(x):
+        return half(half(x))
+
+    @numba.njit
+    def of_others(x):
+        return x + half(x)
+
+    assert (quarter(9), of_others(9)) == (2, 13)
+    (callee,), (plain,) = half.callee.overloads.values(), of_others.overloads.values()
+    assert not callee.library.is_emitted
+    assert not half.overloads
+    # The functions of others are compiled as ever.
+    assert type(plain.library) is JITCodeLibrary
