@@ -38,7 +38,7 @@ from ._compiled_items import (
     problem_of_items,
     size_of,
 )
-from ._jit import CalleeCompiler
+from ._compiler import CalleeCompiler
 from .rows import (
     READ_ONLY,
     field_name,

@@ -7,22 +7,15 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numba
 import numpy as np
 from numba.core import config, event, types
-from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from ._cache import FOLDER, KernelCache
+from ._compiler import CalleeCompiler, HashedFlags, KernelCompiler
 from ._notice import NOTICE
 from .signals import signal_delay
-
-# The versions of numba that `_compiler` was tried with.
-if (0, 61) <= numba.version_info[:2] <= (0, 68):
-    from ._compiler import CalleeCompiler, HashedFlags, KernelCompiler
-else:
-    CalleeCompiler, HashedFlags, KernelCompiler = Compiler, Flags, Compiler
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 
@@ -60,7 +53,7 @@ class _Callee(CPUDispatcher):
     def __init__(self, owner, compiler=CalleeCompiler):
         options = {**owner.targetoptions, "no_cpython_wrapper": True}
         super().__init__(owner.py_func, {}, options, compiler)
-        self._compiler._customize_flags = HashedFlags
+        self._compiler._customize_flags = HashedFlags  # type: ignore[attr-defined]
         self._owner_overloads = owner.overloads
 
     def get_call_template(self, args, kws):
@@ -97,7 +90,7 @@ class _Kernel(CPUDispatcher):
 
     def __init__(self, py_func, locals=None, targetoptions=None):
         super().__init__(py_func, locals or {}, targetoptions, KernelCompiler)
-        self._compiler._customize_flags = HashedFlags
+        self._compiler._customize_flags = HashedFlags  # type: ignore[attr-defined]
         self._cache = KernelCache(py_func, FOLDER)
         self.callee = _Callee(self)
 

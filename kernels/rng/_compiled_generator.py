@@ -17,7 +17,7 @@ from numba.core.imputils import lower_getattr
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.np.arrayobj import populate_array
 
-from .._jit import CalleeCompiler
+from .._compiler import CalleeCompiler
 from . import generator
 from .pcg64 import PCG_WORDS
 
