@@ -114,7 +114,7 @@ names = [m.name for m in pkgutil.walk_packages(layer.__path__, "roll_vec.kernels
 modules = [importlib.import_module(name) for name in names]
 kernels = [k for m in modules for k in vars(m).values() if hasattr(k, "py_func")]
 kernels += [k.callee for k in kernels]
-print(len(kernels) > 60, sum(len(k.signatures) for k in kernels))
+print(len(kernels) > 60, sum(len(k.overloads) for k in kernels))
 """
 
 
