@@ -474,9 +474,10 @@ class ArrayEngine(EpisodeEngine):
         So a first reset compiles the kernel that steps need, and no other one.
         """
         bound, n = self._bind(self.max_steps), self.num_envs
-        space: Any = self.options.actions
-        is_box = isinstance(space, Box)
-        actions = np.zeros((n, *space.shape), space.dtype if is_box else np.int64)
+        actions: NDArray[Any] = np.zeros(n, np.int64)
+        if isinstance(self.options.actions, Box):
+            space: Any = self.options.actions
+            actions = np.zeros((n, *space.shape), space.dtype)
         skip_mask = np.ones(n, np.bool_)
         kernel = bound.step, bound.words, begins
         self._run_step(*kernel, actions, skip_mask, self._flags_shape)
