@@ -69,7 +69,8 @@ Two forms of a kernel
     Python calls one form; kernels call another one, without the code that converts
     Python's objects and without a file in the cache.  It is compiled once for an int,
     also where the source has a number: ``f(x, 4)`` and ``f(x, 5)`` are two signatures
-    to numba.  So a new game's first call takes half the time, see `_jit`.
+    to numba.  So a new game's first call takes half the time, see `_jit`.  The second
+    form is no machine code, but a part of that of the first, see `_lean_compiler`.
 
 None as a type
     ``if workspace is None``: numba compiles only the branch that the type of the

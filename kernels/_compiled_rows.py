@@ -5,7 +5,6 @@ a rule full of branches takes 66 to 150 ns instead of 16.
 """
 
 from numba.core import cgutils, ir, types
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.errors import TypingError
 from numba.core.extending import (
@@ -39,6 +38,7 @@ from ._compiled_items import (
     problem_of_items,
     size_of,
 )
+from ._compiler import CalleeCompiler
 from .rows import (
     READ_ONLY,
     field_name,
@@ -445,12 +445,15 @@ def _is_argument(line, number):
     return isinstance(value, ir.Arg) and value.index == number
 
 
-class RuleCompiler(CompilerBase):
-    """Numba's compiler, with lengths that are known, and with the check of writes."""
+class RuleCompiler(CalleeCompiler):
+    """The compiler of rules: with lengths that are known, and the check of writes."""
+
+    # Rules may have closures.
+    unused = ()
 
     def define_pipelines(self):
-        """Return numba's passes and these."""
-        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        """Return the passes of numba and of callees, and these."""
+        (manager,) = super().define_pipelines()
         manager.add_pass_after(_UseKnownLengths, IRProcessing)
         manager.add_pass_after(_CheckWrites, NopythonTypeInference)
         manager.finalize()

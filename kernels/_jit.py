@@ -1,6 +1,8 @@
 """The decorator `kernel`."""
 
+import contextlib
 import functools
+import gc
 import os
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,7 +13,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from ._cache import FOLDER, KernelCache
-from ._notice import CompileNotice
+from ._compiler import CalleeCompiler, HashedFlags, KernelCompiler
+from ._notice import NOTICE
 from .signals import signal_delay
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
@@ -19,7 +22,7 @@ _Call = TypeVar("_Call", bound=Callable[..., Any])
 # False with NUMBA_DISABLE_JIT=1: kernels run as plain Python.
 IS_COMPILED = not config.DISABLE_JIT  # type: ignore[attr-defined, unused-ignore]
 
-event.register("numba:compile", CompileNotice())
+event.register("numba:compile", NOTICE)
 
 if hasattr(os, "register_at_fork"):
     # Another thread may compile or load a kernel.  A fork waits for it: in a child
@@ -44,11 +47,13 @@ class _Callee(CPUDispatcher):
     Parameters
     ----------
     owner : _Kernel
+    compiler : type
     """
 
-    def __init__(self, owner, **more):
+    def __init__(self, owner, compiler=CalleeCompiler):
         options = {**owner.targetoptions, "no_cpython_wrapper": True}
-        super().__init__(owner.py_func, locals={}, targetoptions=options, **more)
+        super().__init__(owner.py_func, {}, options, compiler)
+        self._compiler._customize_flags = HashedFlags  # type: ignore[attr-defined]
         self._owner_overloads = owner.overloads
 
     def get_call_template(self, args, kws):
@@ -64,11 +69,28 @@ class _Callee(CPUDispatcher):
         return super().get_call_template(args, kws)
 
 
+@contextlib.contextmanager
+def _no_collector():
+    """Keep Python's collector of garbage off.
+
+    It looks at all that a compilation makes time and again: 7 % of the time of a first
+    reset and step of Sokoban.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 class _Kernel(CPUDispatcher):
     """A kernel as Python calls it; other kernels call its ``callee``."""
 
     def __init__(self, py_func, locals=None, targetoptions=None):
-        super().__init__(py_func, locals=locals or {}, targetoptions=targetoptions)
+        super().__init__(py_func, locals or {}, targetoptions, KernelCompiler)
+        self._compiler._customize_flags = HashedFlags  # type: ignore[attr-defined]
         self._cache = KernelCache(py_func, FOLDER)
         self.callee = _Callee(self)
 
@@ -79,7 +101,7 @@ class _Kernel(CPUDispatcher):
         for another process that compiles the kernel.
         """
         sig = tuple(map(self.typeof_pyval, args))
-        with self._cache.lock(sig, self.targetctx), signal_delay():
+        with self._cache.lock(sig, self.targetctx), signal_delay(), _no_collector():
             return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
 
     @property
@@ -131,13 +153,8 @@ def allow_overflow(call: _Call) -> _Call:
     return call if IS_COMPILED else np.errstate(over="ignore")(call)
 
 
-class Rule:
-    """A function of users that kernels call; called from Python it runs as Python.
-
-    Parameters
-    ----------
-    py_func : callable
-    """
+class _Function:
+    """A function that kernels call; called from Python it runs as Python."""
 
     def __init__(self, py_func):
         functools.update_wrapper(self, py_func)
@@ -151,11 +168,40 @@ class Rule:
     @functools.cached_property
     def callee(self):
         """The compiled form."""
-        from ._compiled_rows import RuleCompiler
-
-        return _Callee(self, pipeline_class=RuleCompiler)
+        return _Callee(self)
 
     @property
     def _numba_type_(self):
         """The type of this function in kernels."""
         return self.callee._numba_type_
+
+
+class Rule(_Function):
+    """A function of users that kernels call.
+
+    Parameters
+    ----------
+    py_func : callable
+    """
+
+    @functools.cached_property
+    def callee(self):
+        """The compiled form."""
+        from ._compiled_rows import RuleCompiler
+
+        return _Callee(self, RuleCompiler)
+
+
+class _PlainKernel(_Function):
+    def __call__(self, *args):
+        """Run the function as Python, also for arrays of numbers."""
+        with np.errstate(over="ignore"):
+            return self.py_func(*args)
+
+
+def plain_kernel(function):
+    """Return a function that kernels call, and that Python runs as Python.
+
+    For functions that Python calls rarely: it does not wait until they are compiled.
+    """
+    return _PlainKernel(function) if IS_COMPILED else function

@@ -87,6 +87,8 @@ class Declaration(NamedTuple):
     """Whether an action is an integer; else it is a row of an array."""
     draws: bool
     """Whether rules draw random numbers."""
+    is_stream: bool
+    """Whether generators go on from episode to episode, as in Gymnasium."""
     copies_variable: bool
     """Whether the observation is a variable of the same dtype."""
 
@@ -94,12 +96,11 @@ class Declaration(NamedTuple):
 class Seeding(NamedTuple):
     """The seeds of the episodes of a family without levels.
 
-    With ``is_stream`` a generator goes on from episode to episode, as in Gymnasium.
-    Else episode k of a row has the seed ``fold_in(first_seeds[i], k)``, or with a set
-    of levels the number of its level: ``start_level + seed mod num_levels``.
+    Episode k of a row has the seed ``fold_in(first_seeds[i], k)``, or with a set of
+    levels the number of its level: ``start_level + seed mod num_levels``.  That of a
+    stream has no meaning.
     """
 
-    is_stream: bool
     num_levels: int  # 0: unlimited
     start_level: int
     first_seeds: np.ndarray  # (n,) uint64
@@ -206,20 +207,30 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
         call_rule(BEGIN, elapsed_steps, i, begin_episode, (env, rng, seed))
         elapsed_steps[i] = 0
 
+    if declaration.is_stream:
+
+        @compiled
+        def begin_stream(i, episodes, state):
+            """Begin the next episode of row i; its generator goes on."""
+            _, _, first_seeds, numbers = episodes
+            numbers[i] += _1
+            clear_row(variables_type(*state[0]), i)
+            begin_row(i, first_seeds[i], state)
+            return True
+
+        return begin_stream, None
+
     if not declaration.level:
 
         @compiled
         def begin_seeded(i, episodes, state):
             """Begin the next episode of row i; see `Seeding`."""
-            is_stream, num_levels, start_level, first_seeds, numbers = episodes
+            num_levels, start_level, first_seeds, numbers = episodes
             numbers[i] += _1
-            # That of a stream has no meaning.
-            seed = first_seeds[i]
-            if not is_stream:
-                seed = episode_seed(i, first_seeds, numbers[i])
-                if num_levels > 0:
-                    seed = np.uint64(start_level) + seed % np.uint64(num_levels)
-                seed_generator(state[2], i, seed)
+            seed = episode_seed(i, first_seeds, numbers[i])
+            if num_levels > 0:
+                seed = np.uint64(start_level) + seed % np.uint64(num_levels)
+            seed_generator(state[2], i, seed)
             clear_row(variables_type(*state[0]), i)
             begin_row(i, seed, state)
             return True

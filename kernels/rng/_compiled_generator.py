@@ -17,11 +17,12 @@ from numba.core.imputils import lower_getattr
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.np.arrayobj import populate_array
 
+from .._compiler import CalleeCompiler
 from . import generator
 from .pcg64 import PCG_WORDS
 
 _WORDS = types.Array(types.uint64, 2, "C")
-_OPTIONS = {"_nrt": False, "nopython": True}
+_OPTIONS = {"_nrt": False, "nopython": True, "pipeline_class": CalleeCompiler}
 
 
 # ------------------------------------------------------------------ the type

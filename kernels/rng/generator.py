@@ -20,7 +20,7 @@ import math
 import numpy as np
 from numba.np.random import _constants as ziggurat
 
-from .._jit import allow_overflow, kernel
+from .._jit import allow_overflow, plain_kernel
 from ..rows import Items
 from .pcg64 import _multiply_high, _pcg_next32, pcg_integers, pcg_next, pcg_random
 
@@ -48,7 +48,7 @@ _MASK32, _MASK52 = _U((1 << 32) - 1), _U((1 << 52) - 1)
 
 
 @allow_overflow
-@kernel
+@plain_kernel
 def pcg_range(rng_states, i, low, high):
     """Return the next int64 in [low, high), as `Generator.integers(low, high)`.
 
@@ -71,7 +71,7 @@ def pcg_range(rng_states, i, low, high):
     return low + np.int64(_multiply_high(word, count))
 
 
-@kernel
+@plain_kernel
 def pcg_normal(rng_states, i):
     """Return the next float64 of the standard normal distribution.
 
@@ -102,7 +102,7 @@ def pcg_normal(rng_states, i):
             return x
 
 
-@kernel
+@plain_kernel
 def pcg_interval(rng_states, i, most):
     """Return the next int64 in [0, most], as numpy draws one to shuffle; most < 2**32.
 

@@ -12,7 +12,7 @@ are the same with the JIT on and off.
 
 import numpy as np
 
-from .._jit import allow_overflow, kernel
+from .._jit import allow_overflow, kernel, plain_kernel
 
 _U = np.uint64
 _MASK32 = _U(0xFFFFFFFF)
@@ -86,7 +86,7 @@ _SEQ_MIX_L = _U(0xCA01F9DD)
 _SEQ_MIX_R = _U(0x4973F715)
 
 
-@kernel
+@plain_kernel
 def _multiply_high(a, b):
     """Return the upper 64 bits of the 128-bit product of two uint64."""
     a_low, a_high = a & _MASK32, a >> _32
@@ -96,7 +96,7 @@ def _multiply_high(a, b):
     return a_high * b_high + (middle >> _32) + (other >> _32)
 
 
-@kernel
+@plain_kernel
 def _pcg_advance(high, low, increment_high, increment_low):
     """Return a state after one step of the 128-bit congruential generator."""
     product_low = low * _PCG_LOW
@@ -108,7 +108,7 @@ def _pcg_advance(high, low, increment_high, increment_low):
     return product_high + increment_high + carry, new_low
 
 
-@kernel
+@plain_kernel
 def _pcg_output(high, low):
     """Return the 64-bit output of a state."""
     word = high ^ low
@@ -116,14 +116,14 @@ def _pcg_output(high, low):
     return (word >> turn) | (word << ((_64 - turn) & _63))
 
 
-@kernel
+@plain_kernel
 def _as_uniform(word):
     """Return the float64 in [0, 1) of a 64-bit output."""
     return np.float64(word >> _11) * (1.0 / _DOUBLE_53)
 
 
 @allow_overflow
-@kernel
+@plain_kernel
 def pcg_next(rng_states, i):
     """Return the next 64-bit output of generator i, and advance it."""
     high, low = _pcg_advance(
@@ -133,7 +133,7 @@ def pcg_next(rng_states, i):
     return _pcg_output(high, low)
 
 
-@kernel
+@plain_kernel
 def pcg_random(rng_states, i):
     """Return the next float64 in [0, 1) of generator i, as `Generator.random()`."""
     return _as_uniform(pcg_next(rng_states, i))
@@ -169,7 +169,7 @@ def pcg_random_rows(start, stop, at, mask, rng_states, out):
         out[at + i] = _as_uniform(_pcg_output(next_high, next_low))
 
 
-@kernel
+@plain_kernel
 def _pcg_next32(rng_states, i):
     """Return the next 32-bit output as uint64: a word's low half, then its high."""
     if rng_states[4, i] != _0:
@@ -181,7 +181,7 @@ def _pcg_next32(rng_states, i):
     return word & _MASK32
 
 
-@kernel
+@plain_kernel
 def pcg_integers(rng_states, i, n):
     """Return the next int64 in [0, n), as `Generator.integers(n)`, 1 <= n < 2**32.
 
@@ -200,7 +200,7 @@ def pcg_integers(rng_states, i, n):
     return np.int64(product >> _32)
 
 
-@kernel
+@plain_kernel
 def _sequence_hash(value, constant, multiplier):
     """Return SeedSequence's hash of one word, and the next constant."""
     next_constant = (constant * multiplier) & _MASK32
@@ -208,7 +208,7 @@ def _sequence_hash(value, constant, multiplier):
     return value ^ (value >> _16), next_constant
 
 
-@kernel
+@plain_kernel
 def _sequence_mix(target, source, constant):
     """Return SeedSequence's mix of one word into another, and the next constant."""
     word, constant = _sequence_hash(source, constant, _SEQ_MULT_A)
@@ -216,7 +216,7 @@ def _sequence_mix(target, source, constant):
     return word ^ (word >> _16), constant
 
 
-@kernel
+@plain_kernel
 def _sequence_uint64(first, second, constant):
     """Return two words of SeedSequence's output as one uint64; the next constant."""
     low, constant = _sequence_hash(first, constant, _SEQ_MULT_B)
@@ -224,7 +224,7 @@ def _sequence_uint64(first, second, constant):
     return low | (high << _32), constant
 
 
-@kernel
+@plain_kernel
 def pcg_seed(rng_states, i, seed):
     """Seed generator i as `numpy.random.PCG64(seed)` does, 0 <= seed < 2**64.
 
@@ -232,6 +232,7 @@ def pcg_seed(rng_states, i, seed):
     ----------
     rng_states : (6, n) uint64, written at column i
     i : int
+        From Python also an array of them, with an array of seeds.
     seed : uint64
     """
     # Four variables and no array: every constant is then known to the compiler.
@@ -260,7 +261,7 @@ def pcg_seed(rng_states, i, seed):
     increment_high = (sequence_high << _1) | (sequence_low >> _63)
     increment_low = (sequence_low << _1) | _1
     low = increment_low + start_low
-    carry = _1 if low < start_low else _0
+    carry = _U(low < start_low)
     high = increment_high + start_high + carry
     high, low = _pcg_advance(high, low, increment_high, increment_low)
     rng_states[0, i], rng_states[1, i] = high, low
@@ -269,9 +270,8 @@ def pcg_seed(rng_states, i, seed):
 
 
 @allow_overflow
-@kernel
 def seed_rows(rows, seeds, rng_states):
-    """Seed the generators of some rows.
+    """Seed the generators of some rows, with numpy: a kernel is compiled in a second.
 
     Parameters
     ----------
@@ -279,5 +279,4 @@ def seed_rows(rows, seeds, rng_states):
     seeds : (m,) uint64, read
     rng_states : (6, n) uint64, written at ``rows``
     """
-    for j in range(rows.shape[0]):
-        pcg_seed(rng_states, np.uint64(rows[j]), seeds[j])
+    pcg_seed(rng_states, rows, seeds)

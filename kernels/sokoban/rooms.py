@@ -125,7 +125,7 @@ def make_workspaces(dim_room, num_boxes, search_depth):
     return workspace, np.zeros((inner, 4), np.uint64) if needs_search else None
 
 
-@kernel(inline=True)
+@kernel
 def generate_room(lane, settings, grid, workspace, cells_behind):
     """Draw one room from one lane, as ROLL's `SokobanEnv.reset(seed)` does.
 

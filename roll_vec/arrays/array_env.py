@@ -23,6 +23,7 @@ from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import RULES
 from roll_vec.docstrings import read_sections
 from roll_vec.errors import InvalidOptionError, UnsupportedError
+from roll_vec.kernels._notice import NOTICE
 from roll_vec.kernels.families import GameKernels
 from roll_vec.kernels.rows import Row, field_name
 from roll_vec.options import (
@@ -478,6 +479,7 @@ class ArrayEnv(TextOptions):
 
     def family(self) -> GameKernels:
         """Return the kernels of batches with these options."""
+        NOTICE.game = self.name
         tuned_step = declarations.tuned_step_of(self)
         return declarations.make_kernels(self.code, self.declaration, tuned_step)
 

@@ -216,6 +216,7 @@ def declare(owner: Any) -> Declaration:
         num_flags=num_flags,
         is_discrete=not isinstance(owner.actions, Box),
         draws=owner.has_generator,
+        is_stream=owner.seeding == "stream",
         copies_variable=copies_variable,
     )
 

@@ -435,6 +435,36 @@ class ArrayEngine(EpisodeEngine):
             dones = terminations | flags[1]
         return rewards, terminations, flags[1], dones, infos
 
+    def _begin_in_kernel(self, env_ids: Ids) -> None:
+        """Start the next episodes, all of them in a step; see `EpisodeEngine`."""
+        if self.begins_in_steps and len(env_ids) == self.num_envs:
+            self._skip_step(env_ids)
+        else:
+            super()._begin_in_kernel(env_ids)
+
+    def _observe(self, env_ids: Ids) -> Any:
+        """Return observations, those of all environments from a step."""
+        is_all = len(env_ids) == self.num_envs and self._out_arrays is None
+        if not (self.begins_in_steps and is_all):
+            return super()._observe(env_ids)
+        self._skip_step(NO_IDS)
+        arrays, self._observations = self._observations, None
+        return arrays
+
+    def _skip_step(self, begins: Ids) -> None:
+        """Begin episodes and observe, in a step that skips all environments.
+
+        So a first reset compiles the kernel that steps need, and no other one.
+        """
+        bound, n = self._bind(self.max_steps), self.num_envs
+        actions: NDArray[Any] = np.zeros(n, np.int64)
+        if isinstance(self.options.actions, Box):
+            space: Any = self.options.actions
+            actions = np.zeros((n, *space.shape), space.dtype)
+        skip_mask = np.ones(n, np.bool_)
+        kernel = bound.step, bound.words, begins
+        self._run_step(*kernel, actions, skip_mask, self._flags_shape)
+
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.
 

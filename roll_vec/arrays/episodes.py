@@ -31,6 +31,8 @@ from roll_vec.vector.engine import StateArrays
 
 Seeds = NDArray[np.uint64]
 _1 = np.uint64(1)
+# So many generators are seeded one by one in less time than with arrays.
+_FEW_SEEDS = 8
 # The lowest and the highest value of arrays of a state.
 _LIMITS = {
     "episodes_first_seeds": (0, (1 << 32) - 1),
@@ -113,11 +115,11 @@ class EpisodeEngine(ObservedEngine):
             kept = [j for j, seed in enumerate(seeds) if seed is not None]
             env_ids, seeds = env_ids[kept], [seeds[j] for j in kept]
         new_seeds: list[Any] = list(seeds)
-        if max(new_seeds, default=0) < 1 << 64:
+        if len(seeds) > _FEW_SEEDS and max(new_seeds) < 1 << 64:
             seed_rows(env_ids, np.array(new_seeds, np.uint64), self.rng_states)
             return
         for env_id, seed in zip(env_ids.tolist(), new_seeds, strict=True):
-            # The kernel has seeds of 64 bits; numpy itself has others.
+            # One by one also seeds of more than 64 bits.
             generator = np.random.Generator(np.random.PCG64(seed))
             self.rng_states[:, env_id] = generator_words(generator)
 

@@ -141,7 +141,7 @@ class ObservedEngine(Engine):
             if self._kernels.begin_levels is not None:
                 begins: Any = levels.arrays, levels.is_present
             else:
-                begins = self.is_stream, levels.num_levels, levels.start_level
+                begins = levels.num_levels, levels.start_level
             episodes = *begins, self.first_seeds, self.episode_numbers
             fixed = self.options.rules_of(max_steps), self._state, episodes
             bound = BoundStep(self._kernels, *fixed, not self._shows_state)

@@ -195,12 +195,13 @@ def make_parser() -> Parser:
             play,
             replay,
             rollout,
+            warm,
             watch,
             webshop,
         )
 
         order = rollout, replay, eval, watch, export, play, info, levels
-        for command in (*order, webshop):
+        for command in (*order, webshop, warm):
             command.add_parser(commands)
     doctor.add_parser(commands)
     return parser

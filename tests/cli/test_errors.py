@@ -46,6 +46,9 @@ ERRORS = [
         f"rollout user_envs:mine/BareEcho-v0 --num-envs 2 --policy {RAISES}",
         "out of [paper]",
     ),
+    (f"warm {LAKE} Lake-v0", "no environment Lake-v0"),
+    (f"warm {LAKE} -o slip=1", "keyword argument 'slip'; those that exist"),
+    ("warm -o num_boxes=4", "argument -o: expected with an ID: keywords differ"),
     ("envs no_such_module", "cannot import no_such_module"),
     # Policies.
     (f"{CARTS} --policy best", "expected random, oracle or module:attribute (eval"),

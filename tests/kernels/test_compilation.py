@@ -8,8 +8,10 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import numba
 import pytest
 from numba.core import event
+from numba.core.codegen import JITCodeLibrary
 
 import roll_vec
 from roll_vec.kernels import _cache, _jit, _notice
@@ -30,7 +32,8 @@ def compile_kernels(*modules):
     """Send the events of numba for kernels of some modules to a notice."""
     notice = _notice.CompileNotice()
     for module in modules:
-        dispatcher = SimpleNamespace(py_func=SimpleNamespace(__module__=module))
+        names = {"__module__": module, "__qualname__": "make.<locals>.move.0a1b"}
+        dispatcher = SimpleNamespace(py_func=SimpleNamespace(**names))
         event = SimpleNamespace(data={"dispatcher": dispatcher})
         notice.on_start(event)
         notice.on_end(event)
@@ -47,6 +50,23 @@ def test_a_line_for_the_first_game_of_a_process(capsys):
     assert capsys.readouterr().err == ""
     compile_kernels(SEEDS, "numba.np.arrayobj", ROOMS, MAPS, ROOMS)
     assert capsys.readouterr().err == FIRST_USE + "Sokoban, ...\n"
+
+
+def test_a_terminal_shows_each_function_and_is_clean_at_the_end(monkeypatch):
+    screen = io.StringIO()
+    screen.isatty = lambda: True
+    monkeypatch.setattr("sys.stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    compile_kernels(ROOMS, "numba.np.arrayobj", MAPS)
+    clear, use = "\r\x1b[K", "for its first use on this machine"
+    lines = [
+        f"compiling Sokoban {use}: 1, move",
+        f"compiling FrozenLake {use}: 2, move",
+    ]
+    shown = [each for line in lines for each in (f"roll_vec: {line}", "")]
+    shown.insert(2, "")
+    assert screen.getvalue().split(clear) == ["", *shown]
 
 
 @pytest.mark.parametrize("stream", [None, "closed", "full"])
@@ -94,7 +114,7 @@ names = [m.name for m in pkgutil.walk_packages(layer.__path__, "roll_vec.kernels
 modules = [importlib.import_module(name) for name in names]
 kernels = [k for m in modules for k in vars(m).values() if hasattr(k, "py_func")]
 kernels += [k.callee for k in kernels]
-print(len(kernels) > 60, sum(len(k.signatures) for k in kernels))
+print(len(kernels) > 60, sum(len(k.overloads) for k in kernels))
 """
 
 
@@ -375,3 +395,47 @@ def test_an_interrupt_while_handlers_are_replaced_leaves_none_behind(monkeypatch
     finally:
         for number, handler in before.items():
             set_handler(number, handler)
+
+
+# --------------------------------------------------------------------- the compiler
+
+UNKNOWN = """
+import numba
+numba.version_info = (99, 0, 0)
+import numpy as np
+from numba.core.compiler import Compiler
+from roll_vec.kernels import _jit
+@_jit.kernel
+def add(values): return values[0] + one(values)
+@_jit.kernel
+def one(values): return values[1]
+print(_jit.CalleeCompiler is Compiler, add(np.array([2, 3])))
+"""
+
+
+@needs_jit
+def test_numbas_compiler_does_all_where_its_version_was_not_tried(tmp_path):
+    out, err = run(UNKNOWN, NUMBA_CACHE_DIR=str(tmp_path))
+    assert (out, err) == ("True 5\n", "")
+
+
+@needs_jit
+def test_functions_that_only_kernels_call_have_no_machine_code():
+    @_jit.kernel
+    def half(x):
+        return x // 2
+
+    @_jit.kernel
+    def quarter(x):
+        return half(half(x))
+
+    @numba.njit
+    def of_others(x):
+        return x + half(x)
+
+    assert (quarter(9), of_others(9)) == (2, 13)
+    (callee,), (plain,) = half.callee.overloads.values(), of_others.overloads.values()
+    assert not callee.library.is_emitted
+    assert not half.overloads
+    # The functions of others are compiled as ever.
+    assert type(plain.library) is JITCodeLibrary

@@ -106,7 +106,7 @@ def test_an_unknown_keyword_is_refused_with_those_that_exist(maker):
     assert own.get(maker, {"workers"}) | {*FIELDS} <= {*listed.split(", ")}
 
 
-@pytest.mark.parametrize("num_envs", [1, 5, 2047, 2048, 5000])
+@pytest.mark.parametrize("num_envs", [1, 5, 16383, 16384, 20001])
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.7, 1.0])
 def test_the_rows_of_a_mask_are_listed_in_order(num_envs, share):
     mask = np.random.default_rng(0).random(num_envs) < share
