@@ -456,14 +456,12 @@ class ArrayEngine(EpisodeEngine):
 
         So a first reset compiles the kernel that steps need, and no other one.
         """
-        bound, n = self._bind(self.max_steps), self.num_envs
+        n = self.num_envs
         actions: NDArray[Any] = np.zeros(n, np.int64)
         if isinstance(self.options.actions, Box):
             space: Any = self.options.actions
             actions = np.zeros((n, *space.shape), space.dtype)
-        skip_mask = np.ones(n, np.bool_)
-        kernel = bound.step, bound.words, begins
-        self._run_step(*kernel, actions, skip_mask, self._flags_shape)
+        self._step_batch(actions, np.ones(n, np.bool_), self.max_steps, begins)
 
     def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit.

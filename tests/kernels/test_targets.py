@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from roll_vec.envs.countdown import Countdown, solve
-from roll_vec.envs.countdown.grading import evaluate
 from roll_vec.kernels.countdown import expressions
 from roll_vec.kernels.countdown import targets as kernels
 from roll_vec.kernels.rng.pcg64 import fold_in
 from tests.conftest import JIT_OFF
-from tests.envs.countdown.tasks import list_tasks
+from tests.envs.countdown.tasks import evaluate, list_tasks
 from tests.oracles import countdown as oracle
 
 OPERATORS = ("+-*/", "+-", "*/", "+", "-", "/", "-*", "-*/")
