@@ -274,7 +274,7 @@ class ArrayEngine(EpisodeEngine):
         if self._uses_threads:
             env_ids = at = list_rows(flags[2])
         final_info = {}
-        for (name, *_), array in zip(self._step_infos, values, strict=True):
+        for (name, _, _), array in zip(self._step_infos, values, strict=True):
             final_info[name] = array.copy()
         for k, name in self._flags:
             final_info[name] = flags[half + k]
