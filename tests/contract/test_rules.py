@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+from typing import ClassVar
 
 import gymnasium
 import numpy as np
@@ -297,6 +298,41 @@ def test_a_text_of_ones_own_and_other_symbols():
     assert ". is floor, # is wall, you is player" in infos["env_instruction"][0]
     envs.step(["right"] * 2)
     assert [place.tolist() for place in envs.get_attr("place")] == [[0, 1]] * 2
+
+
+def test_an_observed_variable_may_be_narrower_than_its_space():
+    class Lights(roll_vec.ArrayEnv):
+        """Switch lights on."""
+
+        state: ClassVar = {"lights": (np.bool_, (2, 3)), "success": np.bool_}
+        actions = 6
+        infos = ("success",)
+        observation = "lights"
+        observation_space = Box(0, 1, (2, 3), np.float64)
+
+        @roll_vec.rule
+        def begin(env, rng):
+            env.lights[rng.integers(2), 2] = True
+
+        @roll_vec.rule
+        def step(env, action, rng):
+            env.lights[action // 3, action % 3] = True
+            env.success = action == 5
+            return 1.0, env.success
+
+    roll_vec.register("tests_rules/Lights-v0", Lights)
+    for mode in MODES[:2]:
+        envs = make("tests_rules/Lights-v0", autoreset_mode=mode)
+        twin = make("tests_rules/Lights-v0", autoreset_mode=mode)
+        batches = [envs.reset(seed=5)[0]]
+        lights = [np.stack(envs.get_attr("lights"))]
+        actions = np.array([[0, 1, 2, 5], [4, 5, 3, 0], [1, 1, 5, 5]])
+        for batch in actions:
+            batches.append(envs.step(batch)[0])
+            lights.append(np.stack(envs.get_attr("lights")))
+        assert_same(np.stack(batches), np.stack(lights).astype(np.float64))
+        twin.reset(seed=5)
+        assert_same(twin.unroll(actions).observations, np.stack(batches[1:]))
 
 
 # --------------------------------------------------------------- levels of a method
