@@ -335,6 +335,22 @@ def test_an_observed_variable_may_be_narrower_than_its_space():
         assert_same(twin.unroll(actions).observations, np.stack(batches[1:]))
 
 
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_a_step_that_begins_all_episodes_has_the_infos_of_resets_alone(mode):
+    class Seen(Corridor):
+        infos: ClassVar = ("position", "success")
+        reset_infos: ClassVar = ("position",)
+
+    roll_vec.register("tests_rules/Seen-v0", Seen)
+    more = {"max_episode_steps": 2}
+    envs = make("tests_rules/Seen-v0", autoreset_mode=mode, **more)
+    env_fns = [lambda: gymnasium.make("tests_rules/Seen-v0", **more)] * 4
+    sync = gymnasium.vector.SyncVectorEnv(env_fns, autoreset_mode=mode)
+    assert_same(envs.reset(seed=3), sync.reset(seed=3))
+    for row in draw(envs, 7):
+        assert_same(envs.step(row), sync.step(row))
+
+
 # --------------------------------------------------------------- levels of a method
 
 
