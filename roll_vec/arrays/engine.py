@@ -171,7 +171,9 @@ class ArrayEngine(EpisodeEngine):
             accepted = f"an array of numbers of shape {shape}"
             value = f"{array.dtype} of shape {array.shape}"
             raise InvalidActionError.expected(name, accepted, value)
-        return np.ascontiguousarray(array, space.dtype)
+        array = np.ascontiguousarray(array, space.dtype)
+        # numba compiles the kernels anew for a read-only array, such as jax's.
+        return array if array.flags.writeable else array.copy()
 
     def begin_infos(self, env_ids: Ids) -> dict[str, Any]:
         """Return the infos of the last resets of some environments."""

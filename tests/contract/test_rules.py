@@ -351,6 +351,18 @@ def test_a_step_that_begins_all_episodes_has_the_infos_of_resets_alone(mode):
         assert_same(envs.step(row), sync.step(row))
 
 
+def test_numbers_that_are_read_only_are_copied():
+    # numba would compile the kernels of steps and unrolls once more.
+    envs = make("tests_rules/Mass-v0")
+    actions = envs.action_space.sample()
+    check, mask = envs.unwrapped.engine.check_actions, np.zeros(4, np.bool_)
+    assert check(actions, mask) is actions
+    actions.flags.writeable = False
+    checked = check(actions, mask)
+    assert checked.flags.writeable
+    assert_same(checked, actions)
+
+
 # --------------------------------------------------------------- levels of a method
 
 
