@@ -238,10 +238,16 @@ def copy_row(typing_context, source, i, target, j):
             if array.dtype == own.dtype:
                 cgutils.raw_memcpy(builder, place, data, size, 1)
                 continue
-            # An info of a number has Python's dtype.
-            number = context.unpack_value(builder, array.dtype, data)
-            number = context.cast(builder, number, array.dtype, own.dtype)
-            context.pack_value(builder, own.dtype, number, place)
+            # An info of a number has Python's dtype; that of an observed variable may
+            # be wider than its own.
+            width = context.get_abi_sizeof(context.get_data_type(array.dtype))
+            count = builder.udiv(size, context.get_constant(types.intp, width))
+            with cgutils.for_range(builder, count) as loop:
+                at = builder.gep(data, [loop.index])
+                item = context.unpack_value(builder, array.dtype, at)
+                item = context.cast(builder, item, array.dtype, own.dtype)
+                at = builder.gep(place, [loop.index])
+                context.pack_value(builder, own.dtype, item, at)
         return context.get_dummy_value()
 
     return types.none(source, i, target, j), lower

@@ -171,7 +171,9 @@ class ArrayEngine(EpisodeEngine):
             accepted = f"an array of numbers of shape {shape}"
             value = f"{array.dtype} of shape {array.shape}"
             raise InvalidActionError.expected(name, accepted, value)
-        return np.ascontiguousarray(array, space.dtype)
+        array = np.ascontiguousarray(array, space.dtype)
+        # numba compiles the kernels anew for a read-only array, such as jax's.
+        return array if array.flags.writeable else array.copy()
 
     def begin_infos(self, env_ids: Ids) -> dict[str, Any]:
         """Return the infos of the last resets of some environments."""
@@ -231,8 +233,8 @@ class ArrayEngine(EpisodeEngine):
             self.successes[...] = infos["success"]
         is_written = len(begins) > 0 and self._writes_begin_infos
         # None if all are skipped.  The first look takes a tenth of the second's time.
-        if skip_mask[0] and not is_written and skip_mask.all():
-            infos = {}
+        if skip_mask[0] and skip_mask.all():
+            infos = self._begin_part(infos) if is_written else {}
         else:
             infos = self._finish_infos(infos, skip_mask)
         if len(all_begins) and not (is_written or self._has_no_begin_infos):
@@ -283,9 +285,7 @@ class ArrayEngine(EpisodeEngine):
         is_written = begins and self._writes_begin_infos
         if num_ends == n:
             # Nobody else has the infos of the step.
-            names = self.options.reset_infos if is_written else ()
-            kept = {*names, *(f"_{name}" for name in names)}
-            infos = {name: infos[name] for name in infos if name in kept}
+            infos = self._begin_part(infos) if is_written else {}
         # By an iterator: numpy would unpack arrays of equal shape.
         if shape is None:
             last = self._list(tuple([array[at].copy() for array in arrays]), env_ids)
@@ -306,6 +306,12 @@ class ArrayEngine(EpisodeEngine):
         infos["final_obs"], infos["_final_obs"] = final_obs, flags[half]
         infos["final_info"], infos["_final_info"] = final_info, flags[half + 1]
         return infos
+
+    def _begin_part(self, infos: dict[str, Any]) -> dict[str, Any]:
+        """Return those infos of a step that are infos of resets, too."""
+        names = {*self.options.reset_infos} - {*self._hidden_infos}
+        names |= {f"_{name}" for name in names}
+        return {name: infos[name] for name in infos if name in names}
 
     def _make_finals(self) -> tuple[Any, ...]:
         """Return arrays of the episodes that end in a step, for kernels to write."""

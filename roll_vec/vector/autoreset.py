@@ -33,6 +33,7 @@ from roll_vec.vector.infos import (
 from roll_vec.vector.masks import list_rows
 
 NOT_RESET = "the constructor"
+_BATCHES = {np.ndarray, dict, tuple}
 
 # Python 3.11 takes 0.1 us to look a member up in its enum, a few ns to read a global.
 NEXT_STEP, SAME_STEP = AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP
@@ -272,8 +273,9 @@ def final_obs(observations: Any, infos: Infos) -> Any:
 
     Parameters
     ----------
-    observations : (n, ...) array or tuple of n
-        As returned by `step`; not changed.
+    observations : batch
+        As returned by `step`; not changed: an array, a tuple of n, or a dict or tuple
+        of batches, as of the spaces `Dict` and `Tuple`.
     infos : dict
         As returned by the same `step`.
 
@@ -282,11 +284,33 @@ def final_obs(observations: Any, infos: Infos) -> Any:
     A new batch in the form of ``observations``.
     """
     if "final_obs" not in infos:
-        return observations if isinstance(observations, tuple) else observations.copy()
-    mask, finals = infos["_final_obs"], infos["final_obs"]
-    if isinstance(observations, tuple):
-        pairs = zip(observations, finals, mask, strict=True)
-        return tuple(final if has else obs for obs, final, has in pairs)
-    dense = observations.copy()
-    dense[mask] = np.stack(finals[mask])
-    return dense
+        return _put_items(observations, NO_IDS, [])
+    env_ids = np.flatnonzero(infos["_final_obs"])
+    return _put_items(observations, env_ids, list(infos["final_obs"][env_ids]))
+
+
+def _put_items(batch: Any, env_ids: NDArray[np.int64], items: list[Any]) -> Any:
+    """Return a batch with other items in some places; arrays are copied."""
+    if isinstance(batch, np.ndarray):
+        batch = batch.copy()
+        if len(env_ids):
+            batch[env_ids] = np.stack(items)
+        return batch
+    is_dict = isinstance(batch, dict)
+    # The parts of a `Tuple` space are batches, and its items tuples.  Where all parts
+    # are tuples, too, they are n items, as of a space `Sequence`.
+    is_tuple = all(type(item) is tuple and len(item) == len(batch) for item in items)
+    kinds = set() if is_dict else set(map(type, batch))
+    if is_dict or (is_tuple and kinds <= _BATCHES and kinds != {tuple}):
+        keys: Any = batch if is_dict else range(len(batch))
+        parts = {
+            key: _put_items(batch[key], env_ids, [item[key] for item in items])
+            for key in keys
+        }
+        return parts if is_dict else tuple(parts.values())
+    if not items:
+        return batch
+    whole = list(batch)
+    for env_id, item in zip(env_ids.tolist(), items, strict=True):
+        whole[env_id] = item
+    return tuple(whole)

@@ -250,3 +250,31 @@ def test_final_obs_without_an_end_is_a_copy_and_texts_are_themselves():
     assert roll_vec.final_obs(texts, {}) is texts
     infos = {"final_obs": np.array([None, "c"], object), "_final_obs": np.arange(2) > 0}
     assert roll_vec.final_obs(texts, infos) == ("a", "c")
+
+
+@pytest.mark.parametrize("num_envs", [3, 5])
+def test_final_obs_of_tuples_and_dicts_is_a_batch_of_the_space(num_envs):
+    # Three numbers are an observation: as many as there are environments, once.
+    id, ended = "roll_vec/Blackjack-v1", 0
+    same = roll_vec.make_vec(id, num_envs, autoreset_mode=SAME_STEP)
+    plain = roll_vec.make_vec(id, num_envs, autoreset_mode=DISABLED)
+    same.reset(seed=0)
+    plain.reset(seed=0)
+    for row in draw_actions(same, 12):
+        observations, _, terminations, _, infos = same.step(row)
+        expected, before = plain.step(row)[0], copy.deepcopy(observations)
+        last = same.final_obs(observations, infos)
+        assert_same(last, expected)
+        as_dict, keys = dict(zip("abc", observations, strict=True)), ("a", "b", "c")
+        if "final_obs" in infos:
+            finals = [x and dict(zip(keys, x, strict=True)) for x in infos["final_obs"]]
+            infos["final_obs"] = np.array(finals, object)
+        own = roll_vec.final_obs(as_dict, infos)
+        assert_same(own, dict(zip(keys, expected, strict=True)))
+        copied = roll_vec.final_obs(observations, {})
+        last[0][:] = own["b"][:] = copied[2][:] = 99
+        assert_same(observations, before)
+        if terminations.any():
+            ended += 1
+            plain.reset(options={"reset_mask": terminations})
+    assert ended

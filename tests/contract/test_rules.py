@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+from typing import ClassVar
 
 import gymnasium
 import numpy as np
@@ -297,6 +298,69 @@ def test_a_text_of_ones_own_and_other_symbols():
     assert ". is floor, # is wall, you is player" in infos["env_instruction"][0]
     envs.step(["right"] * 2)
     assert [place.tolist() for place in envs.get_attr("place")] == [[0, 1]] * 2
+
+
+def test_an_observed_variable_may_be_narrower_than_its_space():
+    class Lights(roll_vec.ArrayEnv):
+        """Switch lights on."""
+
+        state: ClassVar = {"lights": (np.bool_, (2, 3)), "success": np.bool_}
+        actions = 6
+        infos = ("success",)
+        observation = "lights"
+        observation_space = Box(0, 1, (2, 3), np.float64)
+
+        @roll_vec.rule
+        def begin(env, rng):
+            env.lights[rng.integers(2), 2] = True
+
+        @roll_vec.rule
+        def step(env, action, rng):
+            env.lights[action // 3, action % 3] = True
+            env.success = action == 5
+            return 1.0, env.success
+
+    roll_vec.register("tests_rules/Lights-v0", Lights)
+    for mode in MODES[:2]:
+        envs = make("tests_rules/Lights-v0", autoreset_mode=mode)
+        twin = make("tests_rules/Lights-v0", autoreset_mode=mode)
+        batches = [envs.reset(seed=5)[0]]
+        lights = [np.stack(envs.get_attr("lights"))]
+        actions = np.array([[0, 1, 2, 5], [4, 5, 3, 0], [1, 1, 5, 5]])
+        for batch in actions:
+            batches.append(envs.step(batch)[0])
+            lights.append(np.stack(envs.get_attr("lights")))
+        assert_same(np.stack(batches), np.stack(lights).astype(np.float64))
+        twin.reset(seed=5)
+        assert_same(twin.unroll(actions).observations, np.stack(batches[1:]))
+
+
+@pytest.mark.parametrize("mode", MODES[:2])
+def test_a_step_that_begins_all_episodes_has_the_infos_of_resets_alone(mode):
+    class Seen(Corridor):
+        infos: ClassVar = ("position", "success")
+        reset_infos: ClassVar = ("position",)
+
+    roll_vec.register("tests_rules/Seen-v0", Seen)
+    more = {"max_episode_steps": 2}
+    envs = make("tests_rules/Seen-v0", autoreset_mode=mode, **more)
+    env_fns = [lambda: gymnasium.make("tests_rules/Seen-v0", **more)] * 4
+    sync = gymnasium.vector.SyncVectorEnv(env_fns, autoreset_mode=mode)
+    assert_same(envs.reset(seed=3), sync.reset(seed=3))
+    for row in draw(envs, 7):
+        assert_same(envs.step(row), sync.step(row))
+
+
+def test_numbers_that_are_read_only_are_copied():
+    # numba would compile the kernels of steps and unrolls once more.
+    envs = make("tests_rules/Mass-v0")
+    actions = envs.action_space.sample()
+    check, mask = envs.unwrapped.engine.check_actions, np.zeros(4, np.bool_)
+    assert check(actions, mask) is actions
+    actions.flags.writeable = False
+    checked = check(actions, mask)
+    assert checked.flags.writeable
+    assert_same(checked, actions)
 
 
 # --------------------------------------------------------------- levels of a method
