@@ -491,10 +491,20 @@ class ArrayEngine(EpisodeEngine):
         Returns None with texts or further infos, and if an action needs an error or a
         warning: in NEXT_STEP mode it may belong to a step that ignores it.
         """
-        codes = self.parse_steps(actions, self.num_envs)
-        if codes is None:
+        # Some infos are read off the state, which an unroll leaves behind.
+        has_all_infos = self._has_no_begin_infos or self._writes_begin_infos
+        if self.observes_text or not has_all_infos:
             return None
-        shape, n, same_step = codes.shape[:2], len(has_ended), _MODES[mode] == SAME_STEP
+        n, same_step = self.num_envs, mode is AutoresetMode.SAME_STEP
+        try:
+            if self.action_codes is not None:
+                codes = self.action_codes.parse_steps(actions, n)
+            else:
+                codes = self.check_array("actions", actions, (len(actions), n))
+        except ValueError:
+            # Single steps know which one has the error.
+            return None
+        shape = codes.shape[:2]
         num_rows = len(codes) * n
         first = out and out.observations
         last = out.infos.get("final_obs") if out is not None else None
@@ -503,8 +513,7 @@ class ArrayEngine(EpisodeEngine):
         observations = self._arrays_of(first, num_rows) or allocate(num_rows)
         next_observations = observations
         if same_step:
-            next_observations = self._arrays_of(last, num_rows)
-            next_observations = next_observations or allocate(num_rows)
+            next_observations = self._arrays_of(last, num_rows) or allocate(num_rows)
         if mode is AutoresetMode.DISABLED:
             # Steps behind the end of an episode are not made, but looked at.
             for array in observations:
@@ -514,12 +523,11 @@ class ArrayEngine(EpisodeEngine):
         if out is not None:
             results = out.rewards, out.terminations, out.truncations
         # In the order of kernels.
-        names = [name for name in infos if name in self.options.reset_infos]
-        begin_infos = {name: infos[name] for name in names}
-        if same_step:
-            begin_infos = {
-                name: np.empty_like(info) for name, info in begin_infos.items()
-            }
+        begin_infos = {
+            name: np.empty_like(info) if same_step else info
+            for name, info in infos.items()
+            if name in self.options.reset_infos
+        }
         times, states = np.zeros(n, np.int64), np.where(has_ended, NEEDS_RESET, PLAYING)
         # The argument ``buffer`` of the kernels of `roll_vec.kernels.unroll`.
         buffer = (
@@ -546,31 +554,6 @@ class ArrayEngine(EpisodeEngine):
             times,
             begin_infos,
         )
-
-    def parse_steps(self, actions: Any, num_envs: int) -> NDArray[Any] | None:
-        """Return the actions that `unroll` can play for a batch of any size, or None.
-
-        Returns
-        -------
-        (T, num_envs, ...) array, or None
-        """
-        if self.action_parser is not None or self._needs_single_steps:
-            return None
-        if self.action_codes is not None:
-            return self.action_codes.parse_steps(actions, num_envs)
-        try:
-            return self.check_array("actions", actions, (len(actions), num_envs))  # type: ignore[no-any-return]
-        except ValueError:
-            # Single steps know which one has the error.
-            return None
-
-    @cached_property
-    def _needs_single_steps(self) -> bool:
-        """Whether the options ask for more than a compiled unroll does."""
-        # Some infos are read off the state, which an unroll leaves behind.
-        if not (self._has_no_begin_infos or self._writes_begin_infos):
-            return True
-        return self._finish is not None or self.observes_text
 
     def _unroll(self, num_steps: int, buffer: tuple[Any, ...]) -> None:
         """Take all steps of a buffer; in DISABLED mode those before an episode's end.

@@ -37,8 +37,6 @@ class ObservedEngine(Engine):
     ----------
     variables : tuple of (n, ...) arrays
         What kernels write to.
-    constants : tuple of numbers and arrays
-        What all environments share.
     rng_states : (6, n) uint64
         States of PCG64 generators; (6, 0) where kernels draw nothing.
     elapsed_steps : (n,) int32
@@ -78,15 +76,14 @@ class ObservedEngine(Engine):
         is_large = num_envs >= 2 * options.ROWS_PER_THREAD
         self._uses_threads = is_large and self.kernel_threads > 1
         self.num_envs, self.variables = n, options.allocate(n)
-        self.constants = tuple(options.kernel_constants.values())
         self.rng_states = np.zeros(
             (PCG_WORDS, n if options.has_generator else 0), np.uint64
         )
         self.elapsed_steps = np.zeros(n, np.int32)
         self.successes = np.zeros(n, np.bool_)
         # As kernels read it, see `roll_vec.kernels.unroll`; no array is ever replaced.
-        parts = self.variables, self.constants, self.rng_states, self.elapsed_steps
-        self._state = parts
+        constants = tuple(options.kernel_constants.values())
+        self._state = self.variables, constants, self.rng_states, self.elapsed_steps
         self.is_stream = options.seeding == "stream"
         self.first_seeds = np.zeros(n, np.uint64)
         self.episode_numbers = np.zeros(n, np.uint64)
@@ -293,19 +290,15 @@ class ObservedEngine(Engine):
 
     def _observe_some(self, env_ids: Ids) -> list[Any]:
         """Return the observations of some environments, one by one."""
-        arrays, shape = self._observations, self._plain_shape
-        if self._shows_state:
-            arrays = (self._batch,)
-        if arrays and shape is not None:
-            # A step has observed all.
-            array = arrays[0].take(env_ids, 0).reshape(-1, *shape)
-            # Python's own numbers, as a single environment returns them.
-            return list(array) if shape else array.tolist()
         if self.observes_text:
             return list(self._texts(env_ids))
-        if not arrays:
-            return self._list(self._observe(env_ids), env_ids)
-        return self._list(tuple(array[env_ids] for array in arrays), env_ids)
+        arrays = (self._batch,) if self._shows_state else self._observations
+        if arrays:
+            # A step has observed all.
+            rows = tuple([array.take(env_ids, 0) for array in arrays])
+        else:
+            rows = self._observe(env_ids)
+        return self._list(rows, env_ids)
 
     def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:
         batch = self._shape_observations(arrays, (len(env_ids),))
