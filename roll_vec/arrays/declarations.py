@@ -15,7 +15,6 @@ from gymnasium.spaces import Box
 
 from roll_vec.arrays.rule_code import RuleCode, hash_lines
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels._jit import IS_COMPILED
 from roll_vec.kernels.families import Declaration, GameKernels, make_family
 from roll_vec.options import (
     MAX_INT,
@@ -67,16 +66,6 @@ def _read_variable(owner: Any, name: str, declared: Any) -> Variable:
             accepted = "a shape of positive numbers and names of options"
             raise InvalidOptionError.expected(full_name, accepted, length)
     return dtype, tuple(map(int, lengths))
-
-
-def tuned_step_of(owner: Any) -> Any:
-    """Return the kernel that plays many rows in the place of the rule, if any.
-
-    With the JIT off the rule plays, where a debugger stops; and with texts, which take
-    a hundred times as long to parse.
-    """
-    is_used = IS_COMPILED and owner.action_mode != "text"
-    return type(owner).tuned_step if is_used else None
 
 
 def draws_numbers(owner: Any) -> bool:
@@ -171,22 +160,6 @@ def check_option(name: str, value: Any, default: Any) -> Any:
     return value
 
 
-def sort_infos(owner: Any) -> tuple[tuple[str, ...], int]:
-    """Return the infos of a step in the order of kernels, and how many are flags.
-
-    First those that are flags, a bool each; last those that are infos of resets too.
-    """
-    flags, others, of_resets = [], [], []
-    for name in owner.infos:
-        if name in owner.reset_infos:
-            of_resets.append(name)
-        elif owner.variables[name] == (_BOOL, ()):
-            flags.append(name)
-        else:
-            others.append(name)
-    return (*flags, *others, *of_resets), len(flags)
-
-
 def declare(owner: Any) -> Declaration:
     """Return the parts of a family beside its rules.
 
@@ -194,7 +167,10 @@ def declare(owner: Any) -> Declaration:
     ----------
     owner : ArrayEnv
     """
-    infos, num_flags = sort_infos(owner)
+    # First the infos that are flags, a bool each; last those of resets.
+    ranks = {name: owner.variables[name] != (_BOOL, ()) for name in owner.infos}
+    ranks |= {name: 2 for name in owner.infos if name in owner.reset_infos}
+    infos = tuple(sorted(ranks, key=ranks.__getitem__))
     outputs, copies_variable = tuple(owner.parts), False
     if owner.rules()[2] is None:
         (space,), outputs = owner.parts.values(), (str(owner.observation),)
@@ -213,7 +189,7 @@ def declare(owner: Any) -> Declaration:
         reset_infos=tuple(name for name in infos if name in owner.reset_infos),
         lengths=tuple(axes),
         output_lengths=tuple(names.get(length) for length in observed),
-        num_flags=num_flags,
+        num_flags=list(ranks.values()).count(0),
         is_discrete=not isinstance(owner.actions, Box),
         draws=owner.has_generator,
         copies_variable=copies_variable,

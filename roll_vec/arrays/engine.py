@@ -15,7 +15,6 @@ from roll_vec.arrays.action_codes import ActionCodes
 from roll_vec.arrays.array_env import Ids
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.bound_steps import OneStep
-from roll_vec.arrays.declarations import sort_infos
 from roll_vec.arrays.episodes import EpisodeEngine
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.errors import FrozenAttributeError, InvalidActionError
@@ -43,7 +42,6 @@ STEPS_AT_ONCE = 1 << 16
 # Each thread of an unroll takes at least this many steps of environments: handing work
 # to a thread takes 20 to 130 us, a step some 5 ns.
 STEP_ROWS_PER_THREAD = 1 << 15
-_ONE = np.zeros(1, np.int64)
 _NO_SKIP = np.zeros(1, np.bool_)
 # numpy makes an array of a dtype in less time than one of a type.
 _BOOL = np.dtype(np.bool_)
@@ -101,7 +99,7 @@ class ArrayEngine(EpisodeEngine):
         self.unroll_slices = SliceSizer("environments")
         self._finish = options.finish_step
         hidden = self._hidden_infos = tuple(options.hidden_infos)
-        infos, num_flags = sort_infos(options)
+        infos, num_flags = options.declaration.infos, options.declaration.num_flags
         # Options look these up, which takes as long as a step of one environment.
         # The infos that are no flags, as kernels write them.
         self._step_infos = [
@@ -185,8 +183,8 @@ class ArrayEngine(EpisodeEngine):
         if options.seed_info:
             infos["seed"] = self.seeds_of(env_ids).astype(np.int64)
         if options.level_info:
-            seeds = self.seeds_of(env_ids)
-            infos["level"] = self.level_provider.level_numbers(seeds)
+            levels = self.level_provider.level_seeds(self.seeds_of(env_ids))
+            infos["level"] = levels.astype(np.int64)
         for name, number, dtype in self._reset_infos:
             infos[name] = (
                 self.variables[number].take(env_ids, 0).astype(dtype, copy=False)

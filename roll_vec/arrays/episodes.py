@@ -229,8 +229,12 @@ class EpisodeEngine(ObservedEngine):
             if values.dtype != array.dtype or values.shape[1:] != array.shape[1:]:
                 value = f"{values.dtype} of shape {values.shape}"
                 raise InvalidStateError.of_array(name, expected, value)
-        most = max_steps or self.max_steps or MAX_INT
-        limits = {"elapsed_steps": (0, most), **self.options.known_limits}
+        limits = {"elapsed_steps": (0, max_steps or self.max_steps or MAX_INT)}
+        if self.observer is not None and self.options.rules()[2] is None:
+            # The board that is observed.
+            codes = 0, self.options.FAMILY.num_codes - 1
+            limits[self.options.observation] = codes
+        limits |= self.options.state_limits
         if not self.is_stream:
             limits |= _LIMITS
         if self.options.has_generator:

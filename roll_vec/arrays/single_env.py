@@ -242,7 +242,8 @@ class SingleEnv(ClosableEnv):
         if parser is None:
             # Before anything moves: an invalid action, also one that is warned of.
             if engine.action_codes is not None:
-                action = engine.action_codes.check_one(action)
+                self._action[0] = engine.action_codes.check_one(action)
+                action = self._action
             else:
                 action = engine.check_array("action", action)[np.newaxis]
         try:
@@ -253,8 +254,6 @@ class SingleEnv(ClosableEnv):
                 )
                 # A turn of several actions is one step for every limit.
                 engine.elapsed_steps[0] = elapsed_steps
-            elif engine.action_codes is not None:
-                reward, terminated, info = self._play(action)
             else:
                 reward, terminated, info = engine.play_one(action)
             limit = self._max_steps
@@ -276,15 +275,10 @@ class SingleEnv(ClosableEnv):
             self._is_ready = False
             raise
 
-    def _play(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        """Take one action; return reward, terminated, info."""
-        self._action[0] = action
-        result: tuple[float, bool, dict[str, Any]] = self._engine.play_one(self._action)
-        return result
-
     def _play_code(self, code: int) -> EnvStep:
         """Take one action of a text; the observation follows at the end of the turn."""
-        reward, terminated, info = self._play(code)
+        self._action[0] = code
+        reward, terminated, info = self._engine.play_one(self._action)
         info["action_is_valid"] = code >= self.first_action
         return None, reward, terminated, False, info
 
