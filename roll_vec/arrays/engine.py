@@ -228,11 +228,20 @@ class ArrayEngine(EpisodeEngine):
             # A copy: the arrays of infos are the caller's.
             self.successes[...] = infos["success"]
         is_written = len(begins) > 0 and self._writes_begin_infos
+        for name in self._hidden_infos:
+            infos.pop(name, None)
         # None if all are skipped.  The first look takes a tenth of the second's time.
         if skip_mask[0] and not is_written and skip_mask.all():
             infos = {}
-        else:
-            infos = self._finish_infos(infos, skip_mask)
+        elif is_text or self._has_masks or self._finish is not None:
+            if self._has_masks:
+                action_masks = self.action_masks(np.arange(self.num_envs))
+                action_masks[skip_mask] = 0
+                infos["action_mask"] = action_masks
+            # What is not of the kernel has no mask yet: each gets one behind it.
+            for name in [name for name in infos if not name.startswith("_")]:
+                if f"_{name}" not in infos:
+                    infos[name], infos[f"_{name}"] = infos.pop(name), ~skip_mask
         if len(all_begins) and not (is_written or self._has_no_begin_infos):
             new = self.begin_infos(all_begins)
             if new:
@@ -313,22 +322,6 @@ class ArrayEngine(EpisodeEngine):
         rows = None if shape is None else arrays[0].reshape(n, *shape)
         self._finals = ends, arrays, tuple(values), rows
         return not self._uses_threads, self.successes, ends, arrays, tuple(values)
-
-    def _finish_infos(self, infos: dict[str, Any], skip_mask: Mask) -> dict[str, Any]:
-        """Return the infos of a step with those that its kernel has not written."""
-        if self._has_masks:
-            action_masks = self.action_masks(np.arange(self.num_envs))
-            action_masks[skip_mask] = 0
-            infos["action_mask"] = action_masks
-        for name in self._hidden_infos:
-            infos.pop(name, None)
-        is_text = self.action_parser is not None
-        if self._has_masks or is_text or self._finish is not None:
-            # What is not of the kernel has no mask yet: each gets one behind it.
-            for name in [name for name in infos if not name.startswith("_")]:
-                if f"_{name}" not in infos:
-                    infos[name], infos[f"_{name}"] = infos.pop(name), ~skip_mask
-        return infos
 
     def _step_texts(self, batch: Any, skip_mask: Mask) -> ArrayStep:
         """Take the actions of parsed texts, those of one text as one step."""

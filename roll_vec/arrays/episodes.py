@@ -174,12 +174,7 @@ class EpisodeEngine(ObservedEngine):
             rules read, as the present episodes go on.
         """
         if self.is_stream:
-            message = (
-                f"{self.options.name} has no level options that can change between "
-                f"episodes, got {', '.join(level_options) or 'none'}: make a new "
-                "environment"
-            )
-            raise UnsupportedError(message)
+            super().set_level_options(level_options)
         options = replace_level_options(self.options, level_options)
         for name, value in options.kernel_constants.items():
             if not np.array_equal(
@@ -234,9 +229,7 @@ class EpisodeEngine(ObservedEngine):
             # The board that is observed.
             codes = 0, self.options.FAMILY.num_codes - 1
             limits[self.options.observation] = codes
-        limits |= self.options.state_limits
-        if not self.is_stream:
-            limits |= _LIMITS
+        limits |= {**self.options.state_limits, **_LIMITS}
         if self.options.has_generator:
             check_generators(arrays["generator_states"])
         for name in [name for name in limits if name in arrays]:

@@ -183,28 +183,24 @@ class ObservedEngine(Engine):
         Arrays of the state itself cannot be written.
         """
         if self._batch is None:
-            self._keep_observations()
+            shape = self._plain_shape
+            if shape is None or not self.options.declaration.copies_variable:
+                self._batch = self.observe()
+                if not self.observes_text:
+                    self._out_arrays = self._arrays_of(self._batch, self.num_envs)
+            else:
+                # The observations are an array of the state.
+                variable = self.named_variables()[str(self.options.observation)]
+                self._batch = variable.reshape(self.num_envs, *shape).view()
+                self._batch.flags.writeable = False
+                # Steps are other kernels from now on.
+                self._bound.clear()
+                self._observations, self._out_arrays, self._shows_state = None, (), True
         if not self._shows_state:
             arrays, self._observations = self._observations, None
             if arrays is None or arrays is not self._out_arrays:
                 self._batch = self._observe_all(arrays, self._batch)
         return self._batch
-
-    def _keep_observations(self) -> None:
-        """Make the arrays of `_observe_in_place`."""
-        shape = self._plain_shape
-        if shape is None or not self.options.declaration.copies_variable:
-            self._batch = self.observe()
-            if not self.observes_text:
-                self._out_arrays = self._arrays_of(self._batch, self.num_envs)
-            return
-        # The observations are an array of the state.
-        variable = self.named_variables()[str(self.options.observation)]
-        self._batch = variable.reshape(self.num_envs, *shape).view()
-        self._batch.flags.writeable = False
-        # Steps are other kernels from now on.
-        self._bound.clear()
-        self._observations, self._out_arrays, self._shows_state = None, (), True
 
     def _observe_all(self, arrays: Arrays | None, out: Any = None) -> Any:
         """Return the observations of all environments, from those of a step, if any."""

@@ -62,10 +62,8 @@ class SingleEnv(ClosableEnv):
         self.metadata, self.render_mode = engine.metadata, engine.render_mode
         self.observation_space = engine.single_observation_space
         self.action_space = engine.single_action_space
-        self.action_parser, self.first_action = (
-            engine.action_parser,
-            engine.first_action,
-        )
+        self.action_parser = engine.action_parser
+        self.first_action = engine.first_action
         # Behind these, which may be names of the options.
         self._engine = engine
         # The option of the rules alone: Gymnasium's wrapper counts for itself.
@@ -210,9 +208,11 @@ class SingleEnv(ClosableEnv):
         self._has_started, self._has_ended = True, False
         self._engine.successes[0] = self._engine.needs_full_reset = False
         self._show()
-        result = self._engine.observe_one(), _first(self._engine.begin_infos(_ONE))
+        observation, infos = self._engine.observe_one(), self._engine.begin_infos(_ONE)
+        # Numbers and texts of Python, and arrays.
+        info = {name: x.item() if x.ndim == 1 else x[0] for name, x in infos.items()}
         self._is_ready = True
-        return result
+        return observation, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action.
@@ -462,12 +462,3 @@ class SingleEnv(ClosableEnv):
         self._has_ended = bool(state.get("has_ended", False))
         self._show()
         self._is_ready = True
-
-
-def _first(value: Any) -> Any:
-    """Return infos of environment 0, also in dicts: Python's numbers, texts, arrays."""
-    if isinstance(value, dict):
-        return {key: _first(each) for key, each in value.items()}
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        return value.item()
-    return value[0]
