@@ -198,6 +198,8 @@ class ArrayEnv(TextOptions):
     reset_options: ClassVar[Mapping[str, float]] = MappingProxyType({})
     finish_step: ClassVar[Any] = None
     gymnasium_renderer: ClassVar[Any] = None
+    # Whether texts are those of the method ``text`` in every case.
+    writes_texts: ClassVar[bool] = True
     metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_modes": ["ansi"]}
     action_mode: str = "discrete"
     env_instruction: str | None = None
@@ -550,11 +552,6 @@ class ArrayEnv(TextOptions):
         return None
 
     # ---------------------------------------------------------------- texts
-
-    @property
-    def writes_texts(self) -> bool:
-        """Whether texts are those of the method ``text`` in every case."""
-        return True
 
     def text(self, env: Row) -> str:
         """Return the state of an environment as text; a subclass may have its own.

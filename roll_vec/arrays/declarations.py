@@ -44,28 +44,26 @@ def read_variables(owner: Any) -> dict[str, Variable]:
     ------
     InvalidOptionError
     """
-    items = owner.state.items()
-    return {name: _read_variable(owner, name, each) for name, each in items}
-
-
-def _read_variable(owner: Any, name: str, declared: Any) -> Variable:
-    full_name = f"{type(owner).__name__}.state[{name!r}]"
-    dtype, shape = declared if isinstance(declared, tuple) else (declared, ())
-    shape = shape if isinstance(shape, tuple) else (shape,)
-    try:
-        dtype = np.dtype(dtype)
-    except TypeError:
-        dtype = np.dtype(object)
-    if dtype not in _DTYPES:
-        accepted = f"one of {', '.join(each.name for each in _DTYPES)}"
-        raise InvalidOptionError.expected(full_name, accepted, declared)
-    lengths: list[Any] = [getattr(owner, str(each), each) for each in shape]
-    for length, value in zip(shape, lengths, strict=True):
-        is_integer = isinstance(value, (int, np.integer))
-        if isinstance(value, bool) or not is_integer or value < 1:
-            accepted = "a shape of positive numbers and names of options"
-            raise InvalidOptionError.expected(full_name, accepted, length)
-    return dtype, tuple(map(int, lengths))
+    variables = {}
+    for (name, declared), axes in zip(
+        owner.state.items(), _axes_of(owner), strict=True
+    ):
+        full_name = f"{type(owner).__name__}.state[{name!r}]"
+        try:
+            dtype = np.dtype(declared[0] if isinstance(declared, tuple) else declared)
+        except TypeError:
+            dtype = np.dtype(object)
+        if dtype not in _DTYPES:
+            accepted = f"one of {', '.join(each.name for each in _DTYPES)}"
+            raise InvalidOptionError.expected(full_name, accepted, declared)
+        lengths: list[Any] = [getattr(owner, str(each), each) for each in axes]
+        for length, value in zip(axes, lengths, strict=True):
+            is_integer = isinstance(value, (int, np.integer))
+            if isinstance(value, bool) or not is_integer or value < 1:
+                accepted = "a shape of positive numbers and names of options"
+                raise InvalidOptionError.expected(full_name, accepted, length)
+        variables[name] = dtype, tuple(map(int, lengths))
+    return variables
 
 
 def draws_numbers(owner: Any) -> bool:
@@ -201,7 +199,7 @@ def _axes_of(owner: Any) -> list[tuple[Any, ...]]:
     shapes = [
         each[1] if isinstance(each, tuple) else () for each in owner.state.values()
     ]
-    return [(each,) if isinstance(each, (int, str)) else tuple(each) for each in shapes]
+    return [each if isinstance(each, tuple) else (each,) for each in shapes]
 
 
 def kernel_constants_of(owner: Any) -> dict[str, Any]:

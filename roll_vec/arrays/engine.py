@@ -68,6 +68,9 @@ class ArrayEngine(EpisodeEngine):
     ----------
     successes : (n,) bool
         Whether the last step of each environment was a success.
+    resets_in_step : bool
+        Whether one call of a kernel does all of a step in SAME_STEP mode.  Readers of
+        last states may set it to False: then `advance` begins episodes.
     """
 
     single_action_space: Space[Any]
@@ -126,9 +129,13 @@ class ArrayEngine(EpisodeEngine):
         if "success" in hidden and "success" in rows:
             self._flags.append((rows["success"], "success"))
         self._has_masks = options.action_mask
-        # Whether kernels write all infos of the episodes that they begin, if any.
+        # These read the last state of an episode after the kernel.
         others = self._has_masks or self.action_parser is not None
-        others |= options.seed_info or options.level_info or self._finish is not None
+        others |= self._finish is not None
+        is_read = self.observes_text or "success" in options.reset_infos
+        self.resets_in_step = not (others or is_read)
+        # Whether kernels write all infos of the episodes that they begin, if any.
+        others |= options.seed_info or options.level_info
         self._has_no_begin_infos = not (others or options.reset_infos)
         is_written = {*options.reset_infos} <= {*options.infos}
         self._writes_begin_infos = is_written and not (
@@ -137,10 +144,9 @@ class ArrayEngine(EpisodeEngine):
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
-        names: tuple[str, ...] = ("_one", "_kernels", "_observations", "_finals")
-        names += ("_batch", "_out_arrays")
-        state = {**vars(self), **dict.fromkeys(names), "_bound": {}}
-        state["_shows_state"] = False
+        names = "_one", "_kernels", "_observations", "_finals", "_batch", "_out_arrays"
+        state = {**vars(self), **dict.fromkeys(names)}
+        state |= {"_bound": {}, "_shows_state": False}
         state.pop("_make_arrays", None)
         return state
 
@@ -247,17 +253,6 @@ class ArrayEngine(EpisodeEngine):
             if new:
                 add_infos(infos, all_begins, new, self.num_envs)
         return rewards, terminations, truncations, dones, infos
-
-    @cached_property
-    def resets_in_step(self) -> bool:
-        """Whether one call of a kernel does all of a step in SAME_STEP mode.
-
-        Readers of last states may set it to False: then `advance` begins episodes.
-        """
-        # The others read the last state of an episode after the kernel.
-        others = self._has_masks or self.action_parser is not None
-        others |= self._finish is not None or self.observes_text
-        return not (others or "success" in self.options.reset_infos)
 
     def _add_finals(
         self, infos: dict[str, Any], flags: Mask, num_ends: int, begins: bool

@@ -77,7 +77,7 @@ class GridEnv(ArrayEnv):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        cls.FAMILY = _make_family(cls)
+        cls.FAMILY, cls.writes_texts = _make_family(cls), cls.text is not GridEnv.text
 
     def __post_init__(self) -> None:
         if not self.cells:
@@ -127,11 +127,6 @@ class GridEnv(ArrayEnv):
     def make_observer(self, num_threads: int) -> GridObserver:
         """Return what turns grids into observations and frames."""
         return GridObserver(self, num_threads)
-
-    @property
-    def writes_texts(self) -> bool:
-        """Whether the method ``text`` is that of a subclass."""
-        return type(self).text is not GridEnv.text
 
     def write_codes(self, env: Row) -> NDArray[np.uint8]:
         """Return the cell codes of the board of an environment, (H, W)."""

@@ -48,6 +48,8 @@ class ObservedEngine(Engine):
         The levels of next episodes, where random numbers are not one stream.
     observer : GridObserver or None
         Makes observations and frames of cell codes, if the family has a board.
+    observes_text : bool
+        Whether observations are texts of the method ``text`` of a class.
     """
 
     # Of the last step, until something else moves an environment.
@@ -91,6 +93,15 @@ class ObservedEngine(Engine):
         # What kernels have bound, by the limit of steps.
         self._bound: dict[int, BoundStep] = {}
         self.observer: Any = options.make_observer(self.kernel_threads)
+        mode, parts = options.obs_mode, options.parts
+        self.observes_text = mode == "text" and options.writes_texts
+        # Whether kernels write cell codes, and whether observations are made of them.
+        self._observes_codes = self.observer and mode == self.observer.obs_mode
+        self._makes_others = self._observes_codes and mode != "grid"
+        # The shape of an observation that is an array of a kernel, else None.
+        self._plain_shape: tuple[int, ...] | None = None
+        if "" in parts and not (self._makes_others or self.observes_text):
+            self._plain_shape = parts[""].shape or ()
         if self.observes_text:
             self.single_observation_space = UnicodeText(MAX_TEXT)
         elif self.observer is not None:
@@ -148,17 +159,6 @@ class ObservedEngine(Engine):
     def named_variables(self) -> dict[str, NDArray[Any]]:
         """Return the variables of all environments, by name."""
         return self.options.named(self.variables)  # type: ignore[no-any-return]
-
-    @cached_property
-    def observes_text(self) -> bool:
-        """Whether observations are texts of the method ``text`` of a class."""
-        return bool(self.options.obs_mode == "text" and self.options.writes_texts)
-
-    @cached_property
-    def _observes_codes(self) -> bool:
-        """Whether observations are made of cell codes, which kernels write."""
-        observer = self.observer
-        return observer is not None and self.options.obs_mode == observer.obs_mode
 
     def observe(self, env_ids: Ids | None = None, *, copy: bool = True) -> Any:
         """Return the observations of environments; see `Engine.observe`."""
@@ -236,8 +236,7 @@ class ObservedEngine(Engine):
 
         None if there are none, or if they are made of others.
         """
-        is_other = self._observes_codes and self.options.obs_mode != "grid"
-        if out is None or is_other:
+        if out is None or self._makes_others:
             return None
         arrays = self.options.allocate_observations(0)
         pairs = zip(self._parts_of(out), arrays, strict=True)
@@ -315,15 +314,6 @@ class ObservedEngine(Engine):
             return self._observe_some(_ONE)[0]
         # The next step writes the array again.
         return arrays[0].reshape(shape).copy() if shape else arrays[0].item()
-
-    @cached_property
-    def _plain_shape(self) -> tuple[int, ...] | None:
-        """The shape of an observation that is an array of a kernel, else None."""
-        parts = self.options.parts
-        is_other = self._observes_codes and self.options.obs_mode != "grid"
-        if "" not in parts or is_other or self.observes_text:
-            return None
-        return parts[""].shape or ()
 
     def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""
