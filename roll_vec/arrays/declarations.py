@@ -7,7 +7,6 @@ import dis
 import functools
 import inspect
 import math
-import types
 from typing import Any
 
 import numpy as np
@@ -49,8 +48,9 @@ def read_variables(owner: Any) -> dict[str, Variable]:
         owner.state.items(), _axes_of(owner), strict=True
     ):
         full_name = f"{type(owner).__name__}.state[{name!r}]"
+        dtype: Any = declared[0] if isinstance(declared, tuple) else declared
         try:
-            dtype = np.dtype(declared[0] if isinstance(declared, tuple) else declared)
+            dtype = np.dtype(dtype)
         except TypeError:
             dtype = np.dtype(object)
         if dtype not in _DTYPES:
@@ -68,19 +68,17 @@ def read_variables(owner: Any) -> dict[str, Variable]:
 
 def draws_numbers(owner: Any) -> bool:
     """Return whether a rule draws random numbers."""
+    if owner.seeding == "stream":
+        return True
     begin, step, *_ = owner.rules()
-    rules = (begin.py_func, 1), (step.py_func, 2)
-    return owner.seeding == "stream" or any(_uses_argument(*each) for each in rules)
-
-
-def _uses_argument(function: types.FunctionType, number: int) -> bool:
-    """Return whether the code of a function reads one of its arguments."""
-    name = function.__code__.co_varnames[number]
-    values = (each.argval for each in dis.get_instructions(function))
-    # One instruction of Python 3.13 may load two.
-    return any(
-        name in each if isinstance(each, tuple) else name == each for each in values
-    )
+    for function, number in ((begin.py_func, 1), (step.py_func, 2)):
+        name = function.__code__.co_varnames[number]
+        for each in dis.get_instructions(function):
+            # One instruction of Python 3.13 may load two.
+            loads_two = isinstance(each.argval, tuple)
+            if name in (each.argval if loads_two else (each.argval,)):
+                return True
+    return False
 
 
 def read_constants(owner: Any) -> dict[str, Any]:

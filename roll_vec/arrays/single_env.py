@@ -66,8 +66,6 @@ class SingleEnv(ClosableEnv):
         self.first_action = engine.first_action
         # Behind these, which may be names of the options.
         self._engine = engine
-        # The option of the rules alone: Gymnasium's wrapper counts for itself.
-        self._max_steps = engine.max_steps
         self._has_started = self._has_ended = False
         # False before the first reset, and after a call that raised within an episode.
         self._is_ready = False
@@ -256,7 +254,8 @@ class SingleEnv(ClosableEnv):
                 engine.elapsed_steps[0] = elapsed_steps
             else:
                 reward, terminated, info = engine.play_one(action)
-            limit = self._max_steps
+            # The option of the rules alone: Gymnasium's wrapper counts for itself.
+            limit = engine.max_steps
             # As the kernel `reaches_limit`, without the time of a call.
             truncated = limit > 0 and engine.elapsed_steps.item() >= limit
             # Steps after the end of an episode do not take it back.
