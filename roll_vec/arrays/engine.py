@@ -205,9 +205,8 @@ class ArrayEngine(EpisodeEngine):
     def action_masks(self, env_ids: Ids) -> NDArray[np.int8]:
         """Return 1 for the actions that can change something, (m, A), new."""
         masks = np.zeros((len(env_ids), len(self.options.action_names)), np.int8)
-        self._run(
-            self._kernels.write_masks, len(env_ids), env_ids, *self._state[:2], masks
-        )
+        kernel = self._kernels.write_masks
+        self._run(kernel, len(env_ids), env_ids, self._state, masks)
         return masks
 
     def step(

@@ -130,13 +130,12 @@ class ObservedEngine(Engine):
             else:
                 kernel(0, num_rows, *arguments)
         except Exception as error:
-            is_legal = kernel is self._kernels.write_masks
-            self._explain(error, "legal" if is_legal else None)
+            self._explain(error)
 
-    def _explain(self, error: Exception, rule: str | None = None) -> NoReturn:
+    def _explain(self, error: Exception) -> NoReturn:
         """Raise the error of a kernel, as users get it; rows may have moved."""
         self.needs_full_reset = True
-        explained = explain_failure(self.options, error, self.elapsed_steps, rule)
+        explained = explain_failure(self.options, error, self.elapsed_steps)
         if explained is error:
             raise error
         raise explained from error
