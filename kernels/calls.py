@@ -11,7 +11,7 @@ from numba.core.imputils import fix_returning_optional
 
 from ._jit import IS_COMPILED
 
-BEGIN, STEP, OBSERVE = range(3)
+BEGIN, STEP, OBSERVE, LEGAL = range(4)
 
 
 @intrinsic

@@ -38,7 +38,7 @@ import numpy as np
 
 from ._jit import IS_COMPILED, kernel
 from .bound import make_play, make_step, make_step_and_reset
-from .calls import BEGIN, OBSERVE, STEP, call_rule
+from .calls import BEGIN, LEGAL, OBSERVE, STEP, call_rule
 from .outcomes import reaches_limit
 from .rng.pcg64 import fold_in, pcg_seed
 from .unroll import make_unroll
@@ -501,11 +501,13 @@ def make_family(rules, declaration, key, tuned_step=None):
     if legal is not None:
 
         @compiled
-        def write_masks(start, stop, rows, variables, options, masks):
+        def write_masks(start, stop, rows, state, masks):
             """Write the masks of rows ``rows[j]`` to ``masks[j]``, (m, A) int8."""
-            named, settings = variables_type(*variables), options_type(*options)
+            variables, options = variables_type(*state[0]), options_type(*state[1])
             for j in range(np.uint64(start), np.uint64(stop)):
-                legal(view_of(named, settings, rows[j]), items_of(masks, j))
+                i = np.uint64(rows[j])
+                arguments = view_of(variables, options, i), items_of(masks, j)
+                call_rule(LEGAL, state[3], i, legal, arguments)
 
     play_block = play_rows
     if tuned_step is not None:

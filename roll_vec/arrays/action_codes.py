@@ -126,25 +126,21 @@ class ActionCodes:
             codes = np.where(outside, self.lowest, codes)
         return codes
 
-    def parse_steps(self, actions: Any, num_envs: int) -> NDArray[np.int64] | None:
-        """Return the actions of T steps as (T, n) int64, or None if there is any doubt.
+    def parse_steps(self, actions: Any, num_envs: int) -> NDArray[np.int64]:
+        """Return the actions of T steps as (T, n) int64.
 
-        None also for a 0 that needs a warning: only `check_batch` knows whether its
-        environment is skipped.
+        Raises
+        ------
+        ValueError
+            If there is any doubt, and for a 0 that needs a warning: only `check_batch`
+            knows whether its environment is skipped.
         """
-        try:
-            batch = np.asarray(actions)
-        except ValueError:
-            return None
-        if (
-            batch.ndim != 2
-            or batch.shape[1] != num_envs
-            or batch.dtype.kind not in "iu"
-        ):
-            return None
+        batch = np.asarray(actions)
+        if batch.shape[1:] != (num_envs,) or batch.dtype.kind not in "iu":
+            raise ValueError
         codes = _to_int64(batch)
         if any_outside(codes.reshape(-1), self._limits):
-            return None
+            raise ValueError
         return codes
 
     def _warn(self, space: str) -> None:

@@ -23,6 +23,7 @@ from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import RULES
 from roll_vec.docstrings import read_sections
 from roll_vec.errors import InvalidOptionError, UnsupportedError
+from roll_vec.kernels._jit import IS_COMPILED
 from roll_vec.kernels._notice import NOTICE
 from roll_vec.kernels.families import GameKernels
 from roll_vec.kernels.rows import Row, field_name
@@ -198,6 +199,8 @@ class ArrayEnv(TextOptions):
     reset_options: ClassVar[Mapping[str, float]] = MappingProxyType({})
     finish_step: ClassVar[Any] = None
     gymnasium_renderer: ClassVar[Any] = None
+    # Whether texts are those of the method ``text`` in every case.
+    writes_texts: ClassVar[bool] = True
     metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_modes": ["ansi"]}
     action_mode: str = "discrete"
     env_instruction: str | None = None
@@ -230,22 +233,6 @@ class ArrayEnv(TextOptions):
         cls.__doc__ = docstring
 
     def __post_init__(self) -> None:
-        self._check_keywords()
-        for name, reason in self.unused_keywords.items():
-            refuse_unused(self, [name], f"{type(self).__name__} {reason}")
-        limit = getattr(self, "max_steps", None)
-        check_optional("max_steps", limit, check_int, 0)
-        self._check_levels()
-        for field in dataclasses.fields(self):
-            name = field.name
-            if name not in self.common_names():
-                value = getattr(self, name)
-                value = declarations.check_option(name, value, field.default)
-                self._set(**{name: value})
-        self.check_options()
-
-    def _check_keywords(self) -> None:
-        """Check the keywords that all environments have."""
         check_choice("action_mode", self.action_mode, ACTION_MODES)
         if self.action_mode == "discrete":
             check_fields(self)
@@ -264,6 +251,17 @@ class ArrayEnv(TextOptions):
         if self.render_mode not in ("rgb_array", "human") and scale != 1:
             message = "render_scale: needs render_mode='rgb_array' or 'human'"
             raise InvalidOptionError(message)
+        for name, reason in self.unused_keywords.items():
+            refuse_unused(self, [name], f"{self.name} {reason}")
+        limit = getattr(self, "max_steps", None)
+        check_optional("max_steps", limit, check_int, 0)
+        self._check_levels()
+        for field in fields:
+            if field.name not in self.common_names():
+                value, default = getattr(self, field.name), field.default
+                value = declarations.check_option(field.name, value, default)
+                self._set(**{field.name: value})
+        self.check_options()
 
     def check_options(self) -> None:
         """Raise an error if options cannot be used; a subclass may have its own.
@@ -437,11 +435,6 @@ class ArrayEnv(TextOptions):
         constants = namedtuple("Row", self.constants)(**self.constants)
         return namedtuple("Row", self.variables), constants
 
-    @property
-    def known_limits(self) -> dict[str, Any]:
-        """The declared ``state_limits``, with those that follow from something else."""
-        return dict(self.state_limits)
-
     def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Check what `state_limits` does not say of a state.
 
@@ -480,8 +473,11 @@ class ArrayEnv(TextOptions):
     def family(self) -> GameKernels:
         """Return the kernels of batches with these options."""
         NOTICE.game = self.name
-        tuned_step = declarations.tuned_step_of(self)
-        return declarations.make_kernels(self.code, self.declaration, tuned_step)
+        # With the JIT off the rule plays, where a debugger stops; and with texts, which
+        # take a hundred times as long to parse.
+        is_tuned = IS_COMPILED and self.action_mode != "text"
+        step = type(self).tuned_step if is_tuned else None
+        return declarations.make_kernels(self.code, self.declaration, step)
 
     def rules_of(self, max_steps: int) -> tuple[Any, ...]:
         """Return the rules, as the kernel of a step reads them."""
@@ -558,11 +554,6 @@ class ArrayEnv(TextOptions):
         return None
 
     # ---------------------------------------------------------------- texts
-
-    @property
-    def writes_texts(self) -> bool:
-        """Whether texts are those of the method ``text`` in every case."""
-        return True
 
     def text(self, env: Row) -> str:
         """Return the state of an environment as text; a subclass may have its own.

@@ -7,7 +7,6 @@ import dis
 import functools
 import inspect
 import math
-import types
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from gymnasium.spaces import Box
 
 from roll_vec.arrays.rule_code import RuleCode, hash_lines
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels._jit import IS_COMPILED
 from roll_vec.kernels.families import Declaration, GameKernels, make_family
 from roll_vec.options import (
     MAX_INT,
@@ -45,55 +43,42 @@ def read_variables(owner: Any) -> dict[str, Variable]:
     ------
     InvalidOptionError
     """
-    items = owner.state.items()
-    return {name: _read_variable(owner, name, each) for name, each in items}
-
-
-def _read_variable(owner: Any, name: str, declared: Any) -> Variable:
-    full_name = f"{type(owner).__name__}.state[{name!r}]"
-    dtype, shape = declared if isinstance(declared, tuple) else (declared, ())
-    shape = shape if isinstance(shape, tuple) else (shape,)
-    try:
-        dtype = np.dtype(dtype)
-    except TypeError:
-        dtype = np.dtype(object)
-    if dtype not in _DTYPES:
-        accepted = f"one of {', '.join(each.name for each in _DTYPES)}"
-        raise InvalidOptionError.expected(full_name, accepted, declared)
-    lengths: list[Any] = [getattr(owner, str(each), each) for each in shape]
-    for length, value in zip(shape, lengths, strict=True):
-        is_integer = isinstance(value, (int, np.integer))
-        if isinstance(value, bool) or not is_integer or value < 1:
-            accepted = "a shape of positive numbers and names of options"
-            raise InvalidOptionError.expected(full_name, accepted, length)
-    return dtype, tuple(map(int, lengths))
-
-
-def tuned_step_of(owner: Any) -> Any:
-    """Return the kernel that plays many rows in the place of the rule, if any.
-
-    With the JIT off the rule plays, where a debugger stops; and with texts, which take
-    a hundred times as long to parse.
-    """
-    is_used = IS_COMPILED and owner.action_mode != "text"
-    return type(owner).tuned_step if is_used else None
+    variables = {}
+    for (name, declared), axes in zip(
+        owner.state.items(), _axes_of(owner), strict=True
+    ):
+        full_name = f"{type(owner).__name__}.state[{name!r}]"
+        dtype: Any = declared[0] if isinstance(declared, tuple) else declared
+        try:
+            dtype = np.dtype(dtype)
+        except TypeError:
+            dtype = np.dtype(object)
+        if dtype not in _DTYPES:
+            accepted = f"one of {', '.join(each.name for each in _DTYPES)}"
+            raise InvalidOptionError.expected(full_name, accepted, declared)
+        lengths: list[Any] = [getattr(owner, str(each), each) for each in axes]
+        for length, value in zip(axes, lengths, strict=True):
+            is_integer = isinstance(value, (int, np.integer))
+            if isinstance(value, bool) or not is_integer or value < 1:
+                accepted = "a shape of positive numbers and names of options"
+                raise InvalidOptionError.expected(full_name, accepted, length)
+        variables[name] = dtype, tuple(map(int, lengths))
+    return variables
 
 
 def draws_numbers(owner: Any) -> bool:
     """Return whether a rule draws random numbers."""
+    if owner.seeding == "stream":
+        return True
     begin, step, *_ = owner.rules()
-    rules = (begin.py_func, 1), (step.py_func, 2)
-    return owner.seeding == "stream" or any(_uses_argument(*each) for each in rules)
-
-
-def _uses_argument(function: types.FunctionType, number: int) -> bool:
-    """Return whether the code of a function reads one of its arguments."""
-    name = function.__code__.co_varnames[number]
-    values = (each.argval for each in dis.get_instructions(function))
-    # One instruction of Python 3.13 may load two.
-    return any(
-        name in each if isinstance(each, tuple) else name == each for each in values
-    )
+    for function, number in ((begin.py_func, 1), (step.py_func, 2)):
+        name = function.__code__.co_varnames[number]
+        for each in dis.get_instructions(function):
+            # One instruction of Python 3.13 may load two.
+            loads_two = isinstance(each.argval, tuple)
+            if name in (each.argval if loads_two else (each.argval,)):
+                return True
+    return False
 
 
 def read_constants(owner: Any) -> dict[str, Any]:
@@ -171,22 +156,6 @@ def check_option(name: str, value: Any, default: Any) -> Any:
     return value
 
 
-def sort_infos(owner: Any) -> tuple[tuple[str, ...], int]:
-    """Return the infos of a step in the order of kernels, and how many are flags.
-
-    First those that are flags, a bool each; last those that are infos of resets too.
-    """
-    flags, others, of_resets = [], [], []
-    for name in owner.infos:
-        if name in owner.reset_infos:
-            of_resets.append(name)
-        elif owner.variables[name] == (_BOOL, ()):
-            flags.append(name)
-        else:
-            others.append(name)
-    return (*flags, *others, *of_resets), len(flags)
-
-
 def declare(owner: Any) -> Declaration:
     """Return the parts of a family beside its rules.
 
@@ -194,7 +163,10 @@ def declare(owner: Any) -> Declaration:
     ----------
     owner : ArrayEnv
     """
-    infos, num_flags = sort_infos(owner)
+    # First the infos that are flags, a bool each; last those of resets.
+    ranks = {name: owner.variables[name] != (_BOOL, ()) for name in owner.infos}
+    ranks |= {name: 2 for name in owner.infos if name in owner.reset_infos}
+    infos = tuple(sorted(ranks, key=ranks.__getitem__))
     outputs, copies_variable = tuple(owner.parts), False
     if owner.rules()[2] is None:
         (space,), outputs = owner.parts.values(), (str(owner.observation),)
@@ -213,7 +185,7 @@ def declare(owner: Any) -> Declaration:
         reset_infos=tuple(name for name in infos if name in owner.reset_infos),
         lengths=tuple(axes),
         output_lengths=tuple(names.get(length) for length in observed),
-        num_flags=num_flags,
+        num_flags=list(ranks.values()).count(0),
         is_discrete=not isinstance(owner.actions, Box),
         draws=owner.has_generator,
         is_stream=owner.seeding == "stream",
@@ -226,7 +198,7 @@ def _axes_of(owner: Any) -> list[tuple[Any, ...]]:
     shapes = [
         each[1] if isinstance(each, tuple) else () for each in owner.state.values()
     ]
-    return [(each,) if isinstance(each, (int, str)) else tuple(each) for each in shapes]
+    return [each if isinstance(each, tuple) else (each,) for each in shapes]
 
 
 def kernel_constants_of(owner: Any) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from roll_vec.arrays.action_codes import ActionCodes
 from roll_vec.arrays.array_env import Ids
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.bound_steps import OneStep
-from roll_vec.arrays.declarations import sort_infos
 from roll_vec.arrays.episodes import EpisodeEngine
 from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.errors import FrozenAttributeError, InvalidActionError
@@ -43,7 +42,6 @@ STEPS_AT_ONCE = 1 << 16
 # Each thread of an unroll takes at least this many steps of environments: handing work
 # to a thread takes 20 to 130 us, a step some 5 ns.
 STEP_ROWS_PER_THREAD = 1 << 15
-_ONE = np.zeros(1, np.int64)
 _NO_SKIP = np.zeros(1, np.bool_)
 # numpy makes an array of a dtype in less time than one of a type.
 _BOOL = np.dtype(np.bool_)
@@ -70,6 +68,9 @@ class ArrayEngine(EpisodeEngine):
     ----------
     successes : (n,) bool
         Whether the last step of each environment was a success.
+    resets_in_step : bool
+        Whether one call of a kernel does all of a step in SAME_STEP mode.  Readers of
+        last states may set it to False: then `advance` begins episodes.
     """
 
     single_action_space: Space[Any]
@@ -101,7 +102,7 @@ class ArrayEngine(EpisodeEngine):
         self.unroll_slices = SliceSizer("environments")
         self._finish = options.finish_step
         hidden = self._hidden_infos = tuple(options.hidden_infos)
-        infos, num_flags = sort_infos(options)
+        infos, num_flags = options.declaration.infos, options.declaration.num_flags
         # Options look these up, which takes as long as a step of one environment.
         # The infos that are no flags, as kernels write them.
         self._step_infos = [
@@ -128,9 +129,13 @@ class ArrayEngine(EpisodeEngine):
         if "success" in hidden and "success" in rows:
             self._flags.append((rows["success"], "success"))
         self._has_masks = options.action_mask
-        # Whether kernels write all infos of the episodes that they begin, if any.
+        # These read the last state of an episode after the kernel.
         others = self._has_masks or self.action_parser is not None
-        others |= options.seed_info or options.level_info or self._finish is not None
+        others |= self._finish is not None
+        is_read = self.observes_text or "success" in options.reset_infos
+        self.resets_in_step = not (others or is_read)
+        # Whether kernels write all infos of the episodes that they begin, if any.
+        others |= options.seed_info or options.level_info
         self._has_no_begin_infos = not (others or options.reset_infos)
         is_written = {*options.reset_infos} <= {*options.infos}
         self._writes_begin_infos = is_written and not (
@@ -139,10 +144,9 @@ class ArrayEngine(EpisodeEngine):
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
-        names: tuple[str, ...] = ("_one", "_kernels", "_observations", "_finals")
-        names += ("_batch", "_out_arrays")
-        state = {**vars(self), **dict.fromkeys(names), "_bound": {}}
-        state["_shows_state"] = False
+        names = "_one", "_kernels", "_observations", "_finals", "_batch", "_out_arrays"
+        state = {**vars(self), **dict.fromkeys(names)}
+        state |= {"_bound": {}, "_shows_state": False}
         state.pop("_make_arrays", None)
         return state
 
@@ -187,8 +191,8 @@ class ArrayEngine(EpisodeEngine):
         if options.seed_info:
             infos["seed"] = self.seeds_of(env_ids).astype(np.int64)
         if options.level_info:
-            seeds = self.seeds_of(env_ids)
-            infos["level"] = self.level_provider.level_numbers(seeds)
+            levels = self.level_provider.level_seeds(self.seeds_of(env_ids))
+            infos["level"] = levels.astype(np.int64)
         for name, number, dtype in self._reset_infos:
             infos[name] = (
                 self.variables[number].take(env_ids, 0).astype(dtype, copy=False)
@@ -203,9 +207,8 @@ class ArrayEngine(EpisodeEngine):
     def action_masks(self, env_ids: Ids) -> NDArray[np.int8]:
         """Return 1 for the actions that can change something, (m, A), new."""
         masks = np.zeros((len(env_ids), len(self.options.action_names)), np.int8)
-        self._run(
-            self._kernels.write_masks, len(env_ids), env_ids, *self._state[:2], masks
-        )
+        kernel = self._kernels.write_masks
+        self._run(kernel, len(env_ids), env_ids, self._state, masks)
         return masks
 
     def step(
@@ -232,27 +235,25 @@ class ArrayEngine(EpisodeEngine):
             # A copy: the arrays of infos are the caller's.
             self.successes[...] = infos["success"]
         is_written = len(begins) > 0 and self._writes_begin_infos
+        for name in self._hidden_infos:
+            infos.pop(name, None)
         # None if all are skipped.  The first look takes a tenth of the second's time.
         if skip_mask[0] and skip_mask.all():
             infos = self._begin_part(infos) if is_written else {}
-        else:
-            infos = self._finish_infos(infos, skip_mask)
+        elif is_text or self._has_masks or self._finish is not None:
+            if self._has_masks:
+                action_masks = self.action_masks(np.arange(self.num_envs))
+                action_masks[skip_mask] = 0
+                infos["action_mask"] = action_masks
+            # What is not of the kernel has no mask yet: each gets one behind it.
+            for name in [name for name in infos if not name.startswith("_")]:
+                if f"_{name}" not in infos:
+                    infos[name], infos[f"_{name}"] = infos.pop(name), ~skip_mask
         if len(all_begins) and not (is_written or self._has_no_begin_infos):
             new = self.begin_infos(all_begins)
             if new:
                 add_infos(infos, all_begins, new, self.num_envs)
         return rewards, terminations, truncations, dones, infos
-
-    @cached_property
-    def resets_in_step(self) -> bool:
-        """Whether one call of a kernel does all of a step in SAME_STEP mode.
-
-        Readers of last states may set it to False: then `advance` begins episodes.
-        """
-        # The others read the last state of an episode after the kernel.
-        others = self._has_masks or self.action_parser is not None
-        others |= self._finish is not None or self.observes_text
-        return not (others or "success" in self.options.reset_infos)
 
     def _add_finals(
         self, infos: dict[str, Any], flags: Mask, num_ends: int, begins: bool
@@ -321,22 +322,6 @@ class ArrayEngine(EpisodeEngine):
         rows = None if shape is None else arrays[0].reshape(n, *shape)
         self._finals = ends, arrays, tuple(values), rows
         return not self._uses_threads, self.successes, ends, arrays, tuple(values)
-
-    def _finish_infos(self, infos: dict[str, Any], skip_mask: Mask) -> dict[str, Any]:
-        """Return the infos of a step with those that its kernel has not written."""
-        if self._has_masks:
-            action_masks = self.action_masks(np.arange(self.num_envs))
-            action_masks[skip_mask] = 0
-            infos["action_mask"] = action_masks
-        for name in self._hidden_infos:
-            infos.pop(name, None)
-        is_text = self.action_parser is not None
-        if self._has_masks or is_text or self._finish is not None:
-            # What is not of the kernel has no mask yet: each gets one behind it.
-            for name in [name for name in infos if not name.startswith("_")]:
-                if f"_{name}" not in infos:
-                    infos[name], infos[f"_{name}"] = infos.pop(name), ~skip_mask
-        return infos
 
     def _step_texts(self, batch: Any, skip_mask: Mask) -> ArrayStep:
         """Take the actions of parsed texts, those of one text as one step."""
@@ -525,10 +510,20 @@ class ArrayEngine(EpisodeEngine):
         Returns None with texts or further infos, and if an action needs an error or a
         warning: in NEXT_STEP mode it may belong to a step that ignores it.
         """
-        codes = self.parse_steps(actions, self.num_envs)
-        if codes is None:
+        # Some infos are read off the state, which an unroll leaves behind.
+        has_all_infos = self._has_no_begin_infos or self._writes_begin_infos
+        if self.observes_text or not has_all_infos:
             return None
-        shape, n, same_step = codes.shape[:2], len(has_ended), _MODES[mode] == SAME_STEP
+        n, same_step = self.num_envs, mode is AutoresetMode.SAME_STEP
+        try:
+            if self.action_codes is not None:
+                codes = self.action_codes.parse_steps(actions, n)
+            else:
+                codes = self.check_array("actions", actions, (len(actions), n))
+        except ValueError:
+            # Single steps know which one has the error.
+            return None
+        shape = codes.shape[:2]
         num_rows = len(codes) * n
         first = out and out.observations
         last = out.infos.get("final_obs") if out is not None else None
@@ -537,8 +532,7 @@ class ArrayEngine(EpisodeEngine):
         observations = self._arrays_of(first, num_rows) or allocate(num_rows)
         next_observations = observations
         if same_step:
-            next_observations = self._arrays_of(last, num_rows)
-            next_observations = next_observations or allocate(num_rows)
+            next_observations = self._arrays_of(last, num_rows) or allocate(num_rows)
         if mode is AutoresetMode.DISABLED:
             # Steps behind the end of an episode are not made, but looked at.
             for array in observations:
@@ -548,12 +542,11 @@ class ArrayEngine(EpisodeEngine):
         if out is not None:
             results = out.rewards, out.terminations, out.truncations
         # In the order of kernels.
-        names = [name for name in infos if name in self.options.reset_infos]
-        begin_infos = {name: infos[name] for name in names}
-        if same_step:
-            begin_infos = {
-                name: np.empty_like(info) for name, info in begin_infos.items()
-            }
+        begin_infos = {
+            name: np.empty_like(info) if same_step else info
+            for name, info in infos.items()
+            if name in self.options.reset_infos
+        }
         times, states = np.zeros(n, np.int64), np.where(has_ended, NEEDS_RESET, PLAYING)
         # The argument ``buffer`` of the kernels of `roll_vec.kernels.unroll`.
         buffer = (
@@ -580,31 +573,6 @@ class ArrayEngine(EpisodeEngine):
             times,
             begin_infos,
         )
-
-    def parse_steps(self, actions: Any, num_envs: int) -> NDArray[Any] | None:
-        """Return the actions that `unroll` can play for a batch of any size, or None.
-
-        Returns
-        -------
-        (T, num_envs, ...) array, or None
-        """
-        if self.action_parser is not None or self._needs_single_steps:
-            return None
-        if self.action_codes is not None:
-            return self.action_codes.parse_steps(actions, num_envs)
-        try:
-            return self.check_array("actions", actions, (len(actions), num_envs))  # type: ignore[no-any-return]
-        except ValueError:
-            # Single steps know which one has the error.
-            return None
-
-    @cached_property
-    def _needs_single_steps(self) -> bool:
-        """Whether the options ask for more than a compiled unroll does."""
-        # Some infos are read off the state, which an unroll leaves behind.
-        if not (self._has_no_begin_infos or self._writes_begin_infos):
-            return True
-        return self._finish is not None or self.observes_text
 
     def _unroll(self, num_steps: int, buffer: tuple[Any, ...]) -> None:
         """Take all steps of a buffer; in DISABLED mode those before an episode's end.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,46 +67,22 @@ class EpisodeEngine(ObservedEngine):
         """
         if options:
             check_reset_keys(self.options.reset_options, options)
-        if seeds is None:
-            self.advance(env_ids)
-        elif self.is_stream:
+        if seeds is None or not self.is_stream:
+            self.advance(env_ids, seeds or ())
+        else:
             values = _read_reset_options(self.options, options)
             self._seed_streams(env_ids, seeds)
-            with self._replaced_constants(values):
+            state, bound = self._state, self._bound
+            if values:
+                # Kernels read these numbers until the episodes have begun.
+                constants = tuple({**self.options.kernel_constants, **values}.values())
+                self._state, self._bound = (state[0], constants, *state[2:]), {}
+            try:
                 self.advance(env_ids)
-        else:
-            self._begin(env_ids, seeds)
+            finally:
+                self._state, self._bound = state, bound
         if len(env_ids) == self.num_envs:
             self.needs_full_reset = False
-
-    def _begin(self, env_ids: Ids, seeds: Sequence[int | None]) -> None:
-        """Start streams of episodes from seeds; those without one go on."""
-        first_seeds = self.first_seeds[env_ids]
-        numbers = self.episode_numbers[env_ids] + _1
-        for j, seed in enumerate(seeds):
-            if seed is not None:
-                first_seeds[j], numbers[j] = fold_seed(seed), 0
-        if self._can_begin_in_kernel:
-            # The kernel goes on from the episode before.
-            self.first_seeds[env_ids] = first_seeds
-            self.episode_numbers[env_ids] = numbers - _1
-            self._begin_in_kernel(env_ids)
-        else:
-            self._begin_from_levels(env_ids, first_seeds, numbers)
-
-    @contextmanager
-    def _replaced_constants(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """Have kernels read other constants for a while."""
-        if not values:
-            yield
-            return
-        state, bound = self._state, self._bound
-        constants = tuple({**self.options.kernel_constants, **values}.values())
-        self._state, self._bound = (state[0], constants, *state[2:]), {}
-        try:
-            yield
-        finally:
-            self._state, self._bound = state, bound
 
     def _seed_streams(self, env_ids: Ids, seeds: Sequence[int | None]) -> None:
         """Seed the generators of environments with a seed; the others go on."""
@@ -123,13 +98,41 @@ class EpisodeEngine(ObservedEngine):
             generator = np.random.Generator(np.random.PCG64(seed))
             self.rng_states[:, env_id] = generator_words(generator)
 
-    def advance(self, env_ids: Ids) -> None:
-        """Start the next episode in some environments."""
-        if self._can_begin_in_kernel:
-            self._begin_in_kernel(env_ids)
-            return
-        numbers = self.episode_numbers[env_ids] + _1
-        self._begin_from_levels(env_ids, self.first_seeds[env_ids], numbers)
+    def advance(self, env_ids: Ids, seeds: Sequence[int | None] = ()) -> None:
+        """Start the next episode in some environments, and observe it.
+
+        All environments are observed, unless the last step has done it.
+
+        Parameters
+        ----------
+        env_ids : (m,) int64
+        seeds : sequence of m, or empty
+            An int starts a stream of episodes, None goes on; empty: all go on.
+        """
+        if seeds or not self._can_begin_in_kernel:
+            first_seeds = self.first_seeds[env_ids]
+            numbers = self.episode_numbers[env_ids] + _1
+            for j, seed in enumerate(seeds):
+                if seed is not None:
+                    first_seeds[j], numbers[j] = fold_seed(seed), 0
+            if not self._can_begin_in_kernel:
+                self._begin_from_levels(env_ids, first_seeds, numbers)
+                return
+            # The kernel goes on from the episode before.
+            self.first_seeds[env_ids] = first_seeds
+            self.episode_numbers[env_ids] = numbers - _1
+        self._begin_in_kernel(env_ids)
+
+    def _begin_in_kernel(self, env_ids: Ids) -> None:
+        bound, n = self._bind(self.max_steps), self.num_envs
+        out, self._observations = self._observations, None
+        is_new = out is None
+        if out is None:
+            out = self._out_arrays
+        if out is None:
+            out = self._make_arrays()
+        self._run(bound.begin, n, bound.words, env_ids, out, is_new)
+        self._observations = out
 
     def seeds_of(self, env_ids: Ids) -> Seeds:
         """Return the seeds of the current episodes of some environments."""
@@ -147,21 +150,6 @@ class EpisodeEngine(ObservedEngine):
     def _can_begin_in_kernel(self) -> bool:
         """Whether kernels can begin each next episode."""
         return self._kernels.begin_levels is None or self.level_provider.is_complete
-
-    def _begin_in_kernel(self, env_ids: Ids) -> None:
-        """Start the next episodes in compiled code alone, and observe them.
-
-        All environments are observed, unless the last step has done it.
-        """
-        bound, n = self._bind(self.max_steps), self.num_envs
-        out, self._observations = self._observations, None
-        is_new = out is None
-        if out is None:
-            out = self._out_arrays
-        if out is None:
-            out = self._make_arrays()
-        self._run(bound.begin, n, bound.words, env_ids, out, is_new)
-        self._observations = out
 
     def _begin_from_levels(
         self, env_ids: Ids, first_seeds: Seeds, numbers: Seeds
@@ -191,12 +179,7 @@ class EpisodeEngine(ObservedEngine):
             rules read, as the present episodes go on.
         """
         if self.is_stream:
-            message = (
-                f"{self.options.name} has no level options that can change between "
-                f"episodes, got {', '.join(level_options) or 'none'}: make a new "
-                "environment"
-            )
-            raise UnsupportedError(message)
+            super().set_level_options(level_options)
         options = replace_level_options(self.options, level_options)
         for name, value in options.kernel_constants.items():
             if not np.array_equal(
@@ -246,10 +229,12 @@ class EpisodeEngine(ObservedEngine):
             if values.dtype != array.dtype or values.shape[1:] != array.shape[1:]:
                 value = f"{values.dtype} of shape {values.shape}"
                 raise InvalidStateError.of_array(name, expected, value)
-        most = max_steps or self.max_steps or MAX_INT
-        limits = {"elapsed_steps": (0, most), **self.options.known_limits}
-        if not self.is_stream:
-            limits |= _LIMITS
+        limits = {"elapsed_steps": (0, max_steps or self.max_steps or MAX_INT)}
+        if self.observer is not None and self.options.rules()[2] is None:
+            # The board that is observed.
+            codes = 0, self.options.FAMILY.num_codes - 1
+            limits[self.options.observation] = codes
+        limits |= {**self.options.state_limits, **_LIMITS}
         if self.options.has_generator:
             check_generators(arrays["generator_states"])
         for name in [name for name in limits if name in arrays]:

@@ -77,7 +77,7 @@ class GridEnv(ArrayEnv):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        cls.FAMILY = _make_family(cls)
+        cls.FAMILY, cls.writes_texts = _make_family(cls), cls.text is not GridEnv.text
 
     def __post_init__(self) -> None:
         if not self.cells:
@@ -85,10 +85,6 @@ class GridEnv(ArrayEnv):
             owner = f"{type(self).__name__}.cells"
             raise InvalidOptionError.expected(owner, accepted, self.cells)
         super().__post_init__()
-        self._check_symbols()
-
-    def _check_symbols(self) -> None:
-        """Check the keywords ``grid_lookup`` and ``grid_vocab``, and fill them in."""
         family, vocab = self.FAMILY, self.grid_vocab
         lookup = check_lookup("grid_lookup", self.grid_lookup, family.glyphs)
         vocab = family.meanings if vocab is None else vocab
@@ -131,19 +127,6 @@ class GridEnv(ArrayEnv):
     def make_observer(self, num_threads: int) -> GridObserver:
         """Return what turns grids into observations and frames."""
         return GridObserver(self, num_threads)
-
-    @property
-    def known_limits(self) -> dict[str, Any]:
-        """The declared ``state_limits``, and the codes of a board that is observed."""
-        codes = {}
-        if self.rules()[2] is None:
-            codes[str(self.observation)] = 0, self.FAMILY.num_codes - 1
-        return {**codes, **self.state_limits}
-
-    @property
-    def writes_texts(self) -> bool:
-        """Whether the method ``text`` is that of a subclass."""
-        return type(self).text is not GridEnv.text
 
     def write_codes(self, env: Row) -> NDArray[np.uint8]:
         """Return the cell codes of the board of an environment, (H, W)."""
@@ -202,11 +185,8 @@ def _make_family(cls: type[GridEnv]) -> GridFamily:
         except (TypeError, ValueError):
             is_right = False
         if not is_right:
-            owner, accepted = (
-                f"{cls.__name__}.cells",
-                "(glyph, meaning, (red, green, blue))",
-            )
-            raise InvalidOptionError.expected(owner, accepted, each)
+            accepted = "(glyph, meaning, (red, green, blue))"
+            raise InvalidOptionError.expected(f"{cls.__name__}.cells", accepted, each)
         cells.append(cell)
     tiles = cls.tiles
     if tiles is not None:

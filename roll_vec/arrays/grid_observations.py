@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium.spaces import Box, Space
 from numpy.typing import NDArray
 
-from roll_vec.arrays.grid_family import ArrayMode, GridFamily
+from roll_vec.arrays.grid_family import ArrayMode
 from roll_vec.arrays.row_threads import for_row_ranges
 from roll_vec.kernels import grids as kernels
 from roll_vec.kernels._jit import allow_overflow
@@ -86,7 +86,7 @@ class GridObserver:
         modes = {**ARRAY_MODES, **options.FAMILY.more_modes}
         is_known = options.obs_mode in (*modes, "text")
         self.obs_mode = options.obs_mode if is_known else "grid"
-        codes = range(self.family.num_codes)
+        codes = range(options.FAMILY.num_codes)
         glyphs = [options.grid_lookup.get(code, "?") for code in codes]
         # numpy pads the shorter ones with the code point 0.
         self._code_points = np.array(glyphs).view(np.uint32).reshape(len(glyphs), -1)
@@ -106,12 +106,6 @@ class GridObserver:
             highest = modes[self.obs_mode].highest
             highest = len(codes) - 1 if highest is None else highest
             self.space = Box(0, highest, self._shapes[self.obs_mode], np.uint8)
-
-    @property
-    def family(self) -> GridFamily:
-        """The family, read from the options' class: its tables are never pickled."""
-        # An unpickled table could be written, and kernels are compiled anew for it.
-        return self.options.FAMILY  # type: ignore[no-any-return]
 
     def _text_length(self, glyph_length: int) -> int:
         height, width = self.shape
@@ -150,14 +144,16 @@ class GridObserver:
         return observations.reshape(*shape, *observations.shape[1:])
 
     def _array(self, grids: Grids, obs_mode: str, out: Any = None) -> Any:
-        # Functions are never pickled.
-        mode = self.family.more_modes.get(obs_mode) or ARRAY_MODES[obs_mode]
+        # Of the class: an unpickled table could be written, and kernels are compiled
+        # anew for it.  Functions are never pickled.
+        family = self.options.FAMILY
+        mode = family.more_modes.get(obs_mode) or ARRAY_MODES[obs_mode]
         if out is None:
             out = np.empty((len(grids), *self._shapes[obs_mode]), np.uint8)
         if mode.write is None:
             np.copyto(out, grids)
         else:
-            tables = () if mode.table is None else (getattr(self.family, mode.table),)
+            tables = () if mode.table is None else (getattr(family, mode.table),)
             self._write(mode.write, grids, *tables, out)
         return out
 
@@ -202,7 +198,7 @@ class GridObserver:
             return tuple(upscale(frame, scale) for frame in frames)
         if mode == "text":
             return self._texts(grids)
-        lookup, colours = self.options.grid_lookup, self.family.colours
+        lookup, colours = self.options.grid_lookup, self.options.FAMILY.colours
         coloured = not os.environ.get("NO_COLOR")
         return tuple(
             colour_grid(grid, lookup, colours, colour=coloured) for grid in grids

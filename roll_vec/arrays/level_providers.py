@@ -50,17 +50,13 @@ class LevelNumbers:
         self.num_levels, self.start_level = num_levels, start_level
 
     def level_seeds(self, seeds: Seeds) -> Seeds:
-        """Return the seeds of the levels that episodes play."""
+        """Return the seeds of the levels that episodes play, which are their numbers.
+
+        They are `roll_vec.seeding.level_for_seed` of each seed; all (m,) uint64.
+        """
         if not self.num_levels:
             return seeds
         return seeds % np.uint64(self.num_levels) + np.uint64(self.start_level)
-
-    def level_numbers(self, seeds: Seeds) -> NDArray[np.int64]:
-        """Return the numbers of the levels of seeds; all (m,).
-
-        They are `roll_vec.seeding.level_for_seed` of each seed.
-        """
-        return self.level_seeds(seeds).astype(np.int64)
 
 
 class LevelProvider(LevelNumbers):
@@ -89,21 +85,21 @@ class LevelProvider(LevelNumbers):
         super().__init__(options.level_count, options.start_level)
         self.generate, self._options = generate, options
         self.is_complete = options.user_levels is not None
-        variables = [options.variables[name] for name in options.level_variables]
+        self._variables = [options.variables[name] for name in options.level_variables]
         if self.is_complete:
-            levels, count = options.user_levels, len(options.user_levels)
+            levels = options.user_levels
             arrays = getattr(levels, "arrays", (levels,))
             rows = slice(self.start_level, self.start_level + self.num_levels)
-            arrays = self._check(f"{options.name}.levels", arrays, count)
+            arrays = self._check(f"{options.name}.levels", arrays, len(levels))
             self.arrays: Levels = tuple(array[rows] for array in arrays)
             self.is_present = np.ones(len(self.arrays[0]), np.bool_)
             return
         level_bytes = sum(
-            dtype.itemsize * math.prod(shape) for dtype, shape in variables
+            dtype.itemsize * math.prod(shape) for dtype, shape in self._variables
         )
         count = self.num_levels if self.num_levels * level_bytes <= CACHE_BYTES else 0
         self.arrays = tuple(
-            np.zeros((count, *shape), dtype) for dtype, shape in variables
+            np.zeros((count, *shape), dtype) for dtype, shape in self._variables
         )
         self.is_present = np.zeros(count, np.bool_)
 
@@ -115,17 +111,16 @@ class LevelProvider(LevelNumbers):
         InvalidStateError
             For arrays that are not the values of ``level_variables``.
         """
-        names = self._options.level_variables
-        variables = [self._options.variables[name] for name in names]
         try:
             return tuple(
                 np.asarray(values)
                 .astype(dtype, "C", "same_kind", copy=False)
                 .reshape(count, *shape)
-                for values, (dtype, shape) in zip(arrays, variables, strict=True)
+                for values, (dtype, shape) in zip(arrays, self._variables, strict=True)
             )
         except (TypeError, ValueError) as error:
-            message = f"{owner}: expected arrays of {', '.join(names)}: {error}"
+            names = ", ".join(self._options.level_variables)
+            message = f"{owner}: expected arrays of {names}: {error}"
             raise InvalidStateError(message) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -159,7 +154,10 @@ class LevelProvider(LevelNumbers):
             new = np.flatnonzero(~self.is_present[numbers])
             if len(new):
                 levels, indices = self.generate_rows(self.level_seeds(seeds[new]))
-                self._keep(numbers[new], levels, indices)
+                for table, array in zip(self.arrays, levels, strict=True):
+                    table[numbers[new]] = array[indices]
+                self.is_present[numbers[new]] = True
+                self.is_complete = bool(self.is_present.all())
         return self.arrays, numbers.view(np.int64)
 
     def generate_rows(self, seeds: Seeds) -> tuple[Levels, NDArray[np.int64]]:
@@ -170,10 +168,3 @@ class LevelProvider(LevelNumbers):
             seeds, indices = np.unique(seeds, return_inverse=True)
         owner = f"{self._options.name}.draw_levels"
         return self._check(owner, self.generate(seeds), len(seeds)), indices
-
-    def _keep(self, numbers: Seeds, levels: Levels, indices: NDArray[np.int64]) -> None:
-        """Put levels into the arrays."""
-        for table, array in zip(self.arrays, levels, strict=True):
-            table[numbers] = array[indices]
-        self.is_present[numbers] = True
-        self.is_complete = bool(self.is_present.all())

@@ -37,8 +37,6 @@ class ObservedEngine(Engine):
     ----------
     variables : tuple of (n, ...) arrays
         What kernels write to.
-    constants : tuple of numbers and arrays
-        What all environments share.
     rng_states : (6, n) uint64
         States of PCG64 generators; (6, 0) where kernels draw nothing.
     elapsed_steps : (n,) int32
@@ -50,6 +48,8 @@ class ObservedEngine(Engine):
         The levels of next episodes, where random numbers are not one stream.
     observer : GridObserver or None
         Makes observations and frames of cell codes, if the family has a board.
+    observes_text : bool
+        Whether observations are texts of the method ``text`` of a class.
     """
 
     # Of the last step, until something else moves an environment.
@@ -78,15 +78,14 @@ class ObservedEngine(Engine):
         is_large = num_envs >= 2 * options.ROWS_PER_THREAD
         self._uses_threads = is_large and self.kernel_threads > 1
         self.num_envs, self.variables = n, options.allocate(n)
-        self.constants = tuple(options.kernel_constants.values())
         self.rng_states = np.zeros(
             (PCG_WORDS, n if options.has_generator else 0), np.uint64
         )
         self.elapsed_steps = np.zeros(n, np.int32)
         self.successes = np.zeros(n, np.bool_)
         # As kernels read it, see `roll_vec.kernels.unroll`; no array is ever replaced.
-        parts = self.variables, self.constants, self.rng_states, self.elapsed_steps
-        self._state = parts
+        constants = tuple(options.kernel_constants.values())
+        self._state = self.variables, constants, self.rng_states, self.elapsed_steps
         self.is_stream = options.seeding == "stream"
         self.first_seeds = np.zeros(n, np.uint64)
         self.episode_numbers = np.zeros(n, np.uint64)
@@ -94,6 +93,15 @@ class ObservedEngine(Engine):
         # What kernels have bound, by the limit of steps.
         self._bound: dict[int, BoundStep] = {}
         self.observer: Any = options.make_observer(self.kernel_threads)
+        mode, parts = options.obs_mode, options.parts
+        self.observes_text = mode == "text" and options.writes_texts
+        # Whether kernels write cell codes, and whether observations are made of them.
+        self._observes_codes = self.observer and mode == self.observer.obs_mode
+        self._makes_others = self._observes_codes and mode != "grid"
+        # The shape of an observation that is an array of a kernel, else None.
+        self._plain_shape: tuple[int, ...] | None = None
+        if "" in parts and not (self._makes_others or self.observes_text):
+            self._plain_shape = parts[""].shape or ()
         if self.observes_text:
             self.single_observation_space = UnicodeText(MAX_TEXT)
         elif self.observer is not None:
@@ -122,13 +130,12 @@ class ObservedEngine(Engine):
             else:
                 kernel(0, num_rows, *arguments)
         except Exception as error:
-            is_legal = kernel is self._kernels.write_masks
-            self._explain(error, "legal" if is_legal else None)
+            self._explain(error)
 
-    def _explain(self, error: Exception, rule: str | None = None) -> NoReturn:
+    def _explain(self, error: Exception) -> NoReturn:
         """Raise the error of a kernel, as users get it; rows may have moved."""
         self.needs_full_reset = True
-        explained = explain_failure(self.options, error, self.elapsed_steps, rule)
+        explained = explain_failure(self.options, error, self.elapsed_steps)
         if explained is error:
             raise error
         raise explained from error
@@ -151,17 +158,6 @@ class ObservedEngine(Engine):
     def named_variables(self) -> dict[str, NDArray[Any]]:
         """Return the variables of all environments, by name."""
         return self.options.named(self.variables)  # type: ignore[no-any-return]
-
-    @cached_property
-    def observes_text(self) -> bool:
-        """Whether observations are texts of the method ``text`` of a class."""
-        return bool(self.options.obs_mode == "text" and self.options.writes_texts)
-
-    @cached_property
-    def _observes_codes(self) -> bool:
-        """Whether observations are made of cell codes, which kernels write."""
-        observer = self.observer
-        return observer is not None and self.options.obs_mode == observer.obs_mode
 
     def observe(self, env_ids: Ids | None = None, *, copy: bool = True) -> Any:
         """Return the observations of environments; see `Engine.observe`."""
@@ -186,28 +182,24 @@ class ObservedEngine(Engine):
         Arrays of the state itself cannot be written.
         """
         if self._batch is None:
-            self._keep_observations()
+            shape = self._plain_shape
+            if shape is None or not self.options.declaration.copies_variable:
+                self._batch = self.observe()
+                if not self.observes_text:
+                    self._out_arrays = self._arrays_of(self._batch, self.num_envs)
+            else:
+                # The observations are an array of the state.
+                variable = self.named_variables()[str(self.options.observation)]
+                self._batch = variable.reshape(self.num_envs, *shape).view()
+                self._batch.flags.writeable = False
+                # Steps are other kernels from now on.
+                self._bound.clear()
+                self._observations, self._out_arrays, self._shows_state = None, (), True
         if not self._shows_state:
             arrays, self._observations = self._observations, None
             if arrays is None or arrays is not self._out_arrays:
                 self._batch = self._observe_all(arrays, self._batch)
         return self._batch
-
-    def _keep_observations(self) -> None:
-        """Make the arrays of `_observe_in_place`."""
-        shape = self._plain_shape
-        if shape is None or not self.options.declaration.copies_variable:
-            self._batch = self.observe()
-            if not self.observes_text:
-                self._out_arrays = self._arrays_of(self._batch, self.num_envs)
-            return
-        # The observations are an array of the state.
-        variable = self.named_variables()[str(self.options.observation)]
-        self._batch = variable.reshape(self.num_envs, *shape).view()
-        self._batch.flags.writeable = False
-        # Steps are other kernels from now on.
-        self._bound.clear()
-        self._observations, self._out_arrays, self._shows_state = None, (), True
 
     def _observe_all(self, arrays: Arrays | None, out: Any = None) -> Any:
         """Return the observations of all environments, from those of a step, if any."""
@@ -243,8 +235,7 @@ class ObservedEngine(Engine):
 
         None if there are none, or if they are made of others.
         """
-        is_other = self._observes_codes and self.options.obs_mode != "grid"
-        if out is None or is_other:
+        if out is None or self._makes_others:
             return None
         arrays = self.options.allocate_observations(0)
         pairs = zip(self._parts_of(out), arrays, strict=True)
@@ -293,19 +284,15 @@ class ObservedEngine(Engine):
 
     def _observe_some(self, env_ids: Ids) -> list[Any]:
         """Return the observations of some environments, one by one."""
-        arrays, shape = self._observations, self._plain_shape
-        if self._shows_state:
-            arrays = (self._batch,)
-        if arrays and shape is not None:
-            # A step has observed all.
-            array = arrays[0].take(env_ids, 0).reshape(-1, *shape)
-            # Python's own numbers, as a single environment returns them.
-            return list(array) if shape else array.tolist()
         if self.observes_text:
             return list(self._texts(env_ids))
-        if not arrays:
-            return self._list(self._observe(env_ids), env_ids)
-        return self._list(tuple(array[env_ids] for array in arrays), env_ids)
+        arrays = (self._batch,) if self._shows_state else self._observations
+        if arrays:
+            # A step has observed all.
+            rows = tuple([array.take(env_ids, 0) for array in arrays])
+        else:
+            rows = self._observe(env_ids)
+        return self._list(rows, env_ids)
 
     def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:
         batch = self._shape_observations(arrays, (len(env_ids),))
@@ -326,15 +313,6 @@ class ObservedEngine(Engine):
             return self._observe_some(_ONE)[0]
         # The next step writes the array again.
         return arrays[0].reshape(shape).copy() if shape else arrays[0].item()
-
-    @cached_property
-    def _plain_shape(self) -> tuple[int, ...] | None:
-        """The shape of an observation that is an array of a kernel, else None."""
-        parts = self.options.parts
-        is_other = self._observes_codes and self.options.obs_mode != "grid"
-        if "" not in parts or is_other or self.observes_text:
-            return None
-        return parts[""].shape or ()
 
     def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""

@@ -180,7 +180,9 @@ def for_row_ranges(
             run.wait()
         raise
     if run.errors:
-        raise run.pop_error()
+        # Their tracebacks refer to the run, and that to the arrays.
+        errors, run.errors = run.errors, {}
+        raise errors[min(errors)]
 
 
 class _Run:
@@ -254,14 +256,6 @@ class _Run:
                 self._ends.get(timeout=SLICE_SECONDS)
             if not self.is_cancelled:
                 self.report()
-
-    def pop_error(self) -> BaseException:
-        """Return the error of the first rows, and forget all errors.
-
-        Their tracebacks refer to this run, and that to the arrays.
-        """
-        errors, self.errors = self.errors, {}
-        return errors[min(errors)]
 
     def do_part(self, start: int, stop: int) -> None:
         """Do the rows of one part, in slices where there may be several."""

@@ -122,10 +122,7 @@ def _explain(error: Exception, options: Any) -> InvalidOptionError:
 
 
 def explain_failure(
-    options: Any,
-    error: Exception,
-    elapsed_steps: NDArray[np.int32],
-    rule: str | None = None,
+    options: Any, error: Exception, elapsed_steps: NDArray[np.int32]
 ) -> Exception:
     """Return an error of a kernel, or of its compilation, as one of a rule.
 
@@ -136,18 +133,14 @@ def explain_failure(
     error : Exception
     elapsed_steps : (n,) int32, updated
         Of the state of the kernel; see `roll_vec.kernels.calls`.
-    rule : str or None
-        The rule, where the kernel does not mark it there.
     """
     if isinstance(error, (NumbaError, UnsupportedBytecodeError)):
         return _explain(error, options)
-    rows, place = np.flatnonzero(elapsed_steps < 0), ""
-    if len(rows):
-        rule = RULES[-1 - elapsed_steps[rows[0]]]
-        place = f" in environment {rows[0]}"
-        elapsed_steps[rows] = 0
-    if rule is None or isinstance(error, RollVecError):
+    rows = np.flatnonzero(elapsed_steps < 0)
+    marks, elapsed_steps[rows] = elapsed_steps[rows], 0
+    if not len(rows) or isinstance(error, RollVecError):
         return error
+    rule = RULES[-1 - marks[0]]
     where, more = f"{options.name}.{rule}", ""
     if IS_COMPILED:
         more = "; with NUMBA_DISABLE_JIT=1 the message has its line"
@@ -157,5 +150,6 @@ def explain_failure(
     # Of a tuple that is None.
     if isinstance(error, TypeError) and "None" in str(error):
         more = f" (a path has no return){more}"
-    message = f"{where}: a rule failed{place}: {describe_error(error)}{more}"
+    place = f"a rule failed in environment {rows[0]}"
+    message = f"{where}: {place}: {describe_error(error)}{more}"
     return type(error)(message)

@@ -62,14 +62,10 @@ class SingleEnv(ClosableEnv):
         self.metadata, self.render_mode = engine.metadata, engine.render_mode
         self.observation_space = engine.single_observation_space
         self.action_space = engine.single_action_space
-        self.action_parser, self.first_action = (
-            engine.action_parser,
-            engine.first_action,
-        )
+        self.action_parser = engine.action_parser
+        self.first_action = engine.first_action
         # Behind these, which may be names of the options.
         self._engine = engine
-        # The option of the rules alone: Gymnasium's wrapper counts for itself.
-        self._max_steps = engine.max_steps
         self._has_started = self._has_ended = False
         # False before the first reset, and after a call that raised within an episode.
         self._is_ready = False
@@ -210,9 +206,11 @@ class SingleEnv(ClosableEnv):
         self._has_started, self._has_ended = True, False
         self._engine.successes[0] = self._engine.needs_full_reset = False
         self._show()
-        result = self._engine.observe_one(), _first(self._engine.begin_infos(_ONE))
+        observation, infos = self._engine.observe_one(), self._engine.begin_infos(_ONE)
+        # Numbers and texts of Python, and arrays.
+        info = {name: x.item() if x.ndim == 1 else x[0] for name, x in infos.items()}
         self._is_ready = True
-        return result
+        return observation, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action.
@@ -242,7 +240,8 @@ class SingleEnv(ClosableEnv):
         if parser is None:
             # Before anything moves: an invalid action, also one that is warned of.
             if engine.action_codes is not None:
-                action = engine.action_codes.check_one(action)
+                self._action[0] = engine.action_codes.check_one(action)
+                action = self._action
             else:
                 action = engine.check_array("action", action)[np.newaxis]
         try:
@@ -253,11 +252,10 @@ class SingleEnv(ClosableEnv):
                 )
                 # A turn of several actions is one step for every limit.
                 engine.elapsed_steps[0] = elapsed_steps
-            elif engine.action_codes is not None:
-                reward, terminated, info = self._play(action)
             else:
                 reward, terminated, info = engine.play_one(action)
-            limit = self._max_steps
+            # The option of the rules alone: Gymnasium's wrapper counts for itself.
+            limit = engine.max_steps
             # As the kernel `reaches_limit`, without the time of a call.
             truncated = limit > 0 and engine.elapsed_steps.item() >= limit
             # Steps after the end of an episode do not take it back.
@@ -276,15 +274,10 @@ class SingleEnv(ClosableEnv):
             self._is_ready = False
             raise
 
-    def _play(self, action: int) -> tuple[float, bool, dict[str, Any]]:
-        """Take one action; return reward, terminated, info."""
-        self._action[0] = action
-        result: tuple[float, bool, dict[str, Any]] = self._engine.play_one(self._action)
-        return result
-
     def _play_code(self, code: int) -> EnvStep:
         """Take one action of a text; the observation follows at the end of the turn."""
-        reward, terminated, info = self._play(code)
+        self._action[0] = code
+        reward, terminated, info = self._engine.play_one(self._action)
         info["action_is_valid"] = code >= self.first_action
         return None, reward, terminated, False, info
 
@@ -468,12 +461,3 @@ class SingleEnv(ClosableEnv):
         self._has_ended = bool(state.get("has_ended", False))
         self._show()
         self._is_ready = True
-
-
-def _first(value: Any) -> Any:
-    """Return infos of environment 0, also in dicts: Python's numbers, texts, arrays."""
-    if isinstance(value, dict):
-        return {key: _first(each) for key, each in value.items()}
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        return value.item()
-    return value[0]

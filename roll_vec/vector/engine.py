@@ -242,7 +242,7 @@ class Engine:
         """
         raise NotImplementedError
 
-    def set_level_options(self, level_options: dict[str, Any]) -> None:
+    def set_level_options(self, level_options: Mapping[str, Any]) -> None:
         """Change the levels of all environments from their next episodes on.
 
         Raises
@@ -255,7 +255,7 @@ class Engine:
         """
         names = ", ".join(level_options) or "none"
         message = (
-            f"set_level_options: {self.name} has none, got {names}: make another batch"
+            f"set_level_options: {self.name} has none, got {names}: make a new one"
         )
         raise UnsupportedError(message)
 

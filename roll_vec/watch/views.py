@@ -33,8 +33,7 @@ class Views:
         self._is_text = isinstance(env.single_observation_space, Text)
         self._can_render = getattr(self._env, "render_mode", None) is not None
         engine = getattr(self._env, "engine", None)
-        observer = getattr(engine, "observer", None)
-        family = getattr(observer, "family", None)
+        family = getattr(getattr(engine, "options", None), "FAMILY", None)
         self.tiles: NDArray[np.uint8] | None = None
         self._grids: Callable[[NDArray[np.int64]], NDArray[np.uint8]] | None = None
         self._last_boards: dict[int, NDArray[np.uint8]] = {}
@@ -53,18 +52,21 @@ class Views:
         """
         advance, grids = engine.advance, engine.grids
 
-        def store_and_advance(env_ids: NDArray[np.int64]) -> None:
-            boards = grids(env_ids).copy()
-            self._last_boards = dict(zip(env_ids.tolist(), boards, strict=True))
-            advance(env_ids)
+        def store_and_advance(env_ids: NDArray[np.int64], seeds: Any = ()) -> None:
+            # With seeds it is a reset, which ends no episode.
+            if not seeds:
+                boards = grids(env_ids).copy()
+                self._last_boards = dict(zip(env_ids.tolist(), boards, strict=True))
+            advance(env_ids, seeds)
 
+        self._engine, self._resets_in_step = engine, engine.resets_in_step
         engine.advance, engine.resets_in_step = store_and_advance, False
-        self._engine = engine
 
     def release(self) -> None:
         """Leave the batch as it was before; later last boards are unknown."""
         if self._engine is not None:
-            del self._engine.advance, self._engine.resets_in_step
+            del self._engine.advance
+            self._engine.resets_in_step = self._resets_in_step
             self._engine = None
 
     def present(self, observations: Any, env_ids: NDArray[np.int64]) -> list[View]:

@@ -319,12 +319,14 @@ def test_steps_that_are_not_made_are_not_looked_up(obs_mode, monkeypatch):
 
     def observe(codes, shape, out=None):
         highest.append(codes.max())
-        return original(np.minimum(codes, observer.family.num_codes - 1), shape, out)
+        return original(
+            np.minimum(codes, observer.options.FAMILY.num_codes - 1), shape, out
+        )
 
     with monkeypatch.context() as patch:
         patch.setattr(observer, "observe", observe)
         patch.setattr(np, "empty", dirty)
         with pytest.raises(ResetNeededError):
             env.unroll(actions)
-    assert max(highest) < observer.family.num_codes
+    assert max(highest) < observer.options.FAMILY.num_codes
     assert_needs_reset(env, twin)
