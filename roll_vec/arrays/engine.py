@@ -141,6 +141,9 @@ class ArrayEngine(EpisodeEngine):
         self._writes_begin_infos = is_written and not (
             others or self._has_no_begin_infos
         )
+        # Those infos of a step, and their masks, that are infos of resets, too.
+        shown = [name for name in options.reset_infos if name not in hidden]
+        self._begin_names = (*shown, *(f"_{name}" for name in shown))
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.
@@ -239,7 +242,8 @@ class ArrayEngine(EpisodeEngine):
             infos.pop(name, None)
         # None if all are skipped.  The first look takes a tenth of the second's time.
         if skip_mask[0] and skip_mask.all():
-            infos = self._begin_part(infos) if is_written else {}
+            names = self._begin_names if is_written else ()
+            infos = {name: infos[name] for name in names}
         elif is_text or self._has_masks or self._finish is not None:
             if self._has_masks:
                 action_masks = self.action_masks(np.arange(self.num_envs))
@@ -286,7 +290,8 @@ class ArrayEngine(EpisodeEngine):
         is_written = begins and self._writes_begin_infos
         if num_ends == n:
             # Nobody else has the infos of the step.
-            infos = self._begin_part(infos) if is_written else {}
+            names = self._begin_names if is_written else ()
+            infos = {name: infos[name] for name in names}
         # By an iterator: numpy would unpack arrays of equal shape.
         if shape is None:
             last = self._list(tuple([array[at].copy() for array in arrays]), env_ids)
@@ -307,12 +312,6 @@ class ArrayEngine(EpisodeEngine):
         infos["final_obs"], infos["_final_obs"] = final_obs, flags[half]
         infos["final_info"], infos["_final_info"] = final_info, flags[half + 1]
         return infos
-
-    def _begin_part(self, infos: dict[str, Any]) -> dict[str, Any]:
-        """Return those infos of a step that are infos of resets, too."""
-        names = {*self.options.reset_infos} - {*self._hidden_infos}
-        names |= {f"_{name}" for name in names}
-        return {name: infos[name] for name in infos if name in names}
 
     def _make_finals(self) -> tuple[Any, ...]:
         """Return arrays of the episodes that end in a step, for kernels to write."""
