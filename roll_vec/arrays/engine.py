@@ -76,6 +76,8 @@ class ArrayEngine(EpisodeEngine):
     single_action_space: Space[Any]
     action_codes: ActionCodes | None = None
     action_parser: ActionParser | None = None
+    # Whether steps begin next episodes, so that a reset may use the kernel of steps.
+    begins_in_steps = False
     # What `play_one` makes at its first call.
     _one: OneStep | None = None
     # The rows that end in a step, their observations and their infos that are no flags.

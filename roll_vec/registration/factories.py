@@ -35,6 +35,7 @@ from roll_vec.pool.factories import (
 from roll_vec.pool.options import PoolOptions
 from roll_vec.pool.vector import PoolVectorEnv
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.vector.autoreset import NEXT_STEP
 from roll_vec.vector.env import BatchOptions, RollVectorEnv
 
 POOL_KEYWORDS = frozenset(each.name for each in fields(PoolOptions)) - {
@@ -211,6 +212,7 @@ def make_vector(
     options = parse_options(registered.load(), keywords)
     threads = resolve_num_threads(num_threads)
     engine = ArrayEngine(options, num_envs, limit, threads)
+    engine.begins_in_steps = batch.autoreset_mode is NEXT_STEP
     return RollVectorEnv(engine, **vars(batch))
 
 

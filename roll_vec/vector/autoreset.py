@@ -74,7 +74,6 @@ class Autoreset:
 
     def __init__(self, engine: Engine, mode: AutoresetMode) -> None:
         self.engine, self.mode = engine, mode
-        engine.begins_in_steps = mode is NEXT_STEP
         self._none = np.zeros(engine.num_envs, np.bool_)
         self.has_ended = self._none
         self.unfinished_call = NOT_RESET

@@ -79,8 +79,6 @@ class Engine:
     metadata: dict[str, Any]
     """``render_modes`` and ``render_fps`` of the single environment."""
     render_mode: str | None
-    begins_in_steps: bool = False
-    """Whether `step` gets ``begins``, so that a reset may use what it compiles."""
     needs_full_reset: bool = False
     """Whether an error that it raised demands a reset of all environments."""
     successes: NDArray[np.bool_]
