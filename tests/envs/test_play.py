@@ -9,7 +9,7 @@ import pytest
 
 import roll_vec
 from roll_vec import VectorState
-from roll_vec.arrays import declarations
+from roll_vec.arrays import array_env
 from roll_vec.seeding import episode_seed
 from tests.conftest import JIT_OFF
 from tests.kernels.sokoban.positions import random_board
@@ -23,11 +23,7 @@ NUM_ENVS, NUM_STEPS = (4, 25) if JIT_OFF else (9, 60)
 @pytest.fixture(autouse=True)
 def _tuned_steps(monkeypatch):
     """Play the tuned step also with the JIT off, where batches play the rule."""
-
-    def tuned_step_of(owner):
-        return type(owner).tuned_step
-
-    monkeypatch.setattr(declarations, "tuned_step_of", tuned_step_of)
+    monkeypatch.setattr(array_env, "IS_COMPILED", True)
 
 
 class Room:

@@ -48,7 +48,7 @@ def test_environments_without_the_methods(workers):
     with pool([Talker] * 3, **workers) as env:
         env.reset(seed=1)
         with pytest.raises(
-            UnsupportedError, match=r"set_level_options: .* make another"
+            UnsupportedError, match=r"set_level_options: .* make a new one"
         ):
             env.set_level_options(length=3)
         with pytest.raises(UnsupportedError, match=r"solve: Talker has no method"):
