@@ -56,10 +56,12 @@ class BoundStep:
         finals : tuple of arrays
             See `roll_vec.kernels.bound.make_step_and_reset`.
         """
-        self.finals, values = finals, (*self.fixed, self.episodes, finals)
+        values = *self.fixed, self.episodes, finals
         types, self.all_words = type_of(values), pack(values)
         make = self._kernels.make_step_and_reset
         self.step_and_reset = make(types, self._observes)
+        # Last: after an interrupt before this line they are made again.
+        self.finals = finals
 
 
 class OneStep:
