@@ -16,7 +16,6 @@ FOLDER = ROOT / ".pins"
 TESTS = [
     "tests/pins",  # the digests of trajectories
     "tests/arrays/test_golden.py",
-    "tests/oracles/test_golden.py",
     "tests/envs/webshop/test_env.py",
     "tests/contract/test_lockstep.py",  # beside SyncVectorEnv
     "tests/contract/test_conformance.py",  # the public checker
