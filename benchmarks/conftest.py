@@ -168,7 +168,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours.sort(key=lambda item: order[group_of(item)])
     items[:] = [item for item in items if not item.path.is_relative_to(HERE)] + ours
     for item in ours:
-        # Of other packages.
+        # Errors in this project; other packages warn of what is not ours.
         item.add_marker(pytest.mark.filterwarnings("ignore"))
 
 

@@ -67,6 +67,7 @@ def their_rooms(num_boxes: int) -> Any:
         rooms = 0
         for seed in range(count):
             random.seed(seed)
+            # gym-sokoban draws from both global generators.
             np.random.seed(seed)  # noqa: NPY002
             try:
                 generator.generate_room((6, 6), num_steps=20, num_boxes=num_boxes)

@@ -116,8 +116,8 @@ class StepEngine(EpisodeEngine):
             others or self._has_no_begin_infos
         )
         # Those infos of a step, and their masks, that are infos of resets, too.
-        shown = [name for name in options.reset_infos if name not in hidden]
-        self._begin_names = (*shown, *(f"_{name}" for name in shown))
+        begin_names = [name for name in options.reset_infos if name not in hidden]
+        self._begin_names = (*begin_names, *(f"_{name}" for name in begin_names))
 
     def __getstate__(self) -> dict[str, Any]:
         # A copy has its arrays elsewhere; kernels are found again.

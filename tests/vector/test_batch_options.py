@@ -139,11 +139,11 @@ def test_arrays_to_write_into_that_do_not_fit_are_named():
     a, (b, texts) = first["a"], first["b"]
     out = Rollout(first, np.zeros((2, 3)), *np.zeros((2, 2, 3), np.bool_), {})
     check_out(out, space, 3, 2)
-    for bad, told in (
+    for bad, message in (
         (None, r"float32 of shape \(2, 3, 2\), got None"),
         ({"a": 1}, "the form of a batch of Dict"),
         ({"a": a[1:], "b": (b, texts)}, r"got 'float32 of shape \(1, 3, 2\)'"),
         ({"a": a, "b": (5, texts)}, r"int64 of shape \(2, 3\), got 5"),
     ):
-        with pytest.raises(InvalidOptionError, match=f"^out.observations: .*{told}"):
+        with pytest.raises(InvalidOptionError, match=f"^out.observations: .*{message}"):
             check_out(out._replace(observations=bad), space, 3, 2)
