@@ -56,7 +56,7 @@ class Process:
     """Kernels as a new process has them: nothing compiled, its own cache folder."""
 
     def __init__(self, sources):
-        self._sources = sources
+        self._sources, self._kernels = sources, []
         self.folder = _cache.CacheFolder(self._sources)
         self.step = self.load("helper", "step")
         self.play = self.load("caller", "play", step=self.step)
@@ -69,6 +69,8 @@ class Process:
         exec(compile(path.read_text(), str(path), "exec"), scope)
         dispatcher = CPUDispatcher(scope[name], targetoptions={"nopython": True})
         dispatcher._cache = _cache.KernelCache(scope[name], self.folder)
+        # These modules cannot be imported, so what is loaded needs living ones.
+        self._kernels.append(dispatcher)
         return dispatcher
 
 
