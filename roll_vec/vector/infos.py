@@ -266,8 +266,9 @@ def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> In
                 final[key], final[f"_{key}"] = value, mask
         elif len(rows):
             ended = final[key] = blank_array(value.shape, value.dtype)
-            blank = ended[rows]
-            ended[rows], value[rows] = value[rows], blank
+            # Not the rows of `ended`: reading fresh pages takes as long as writing them.
+            ended[rows] = value[rows]
+            value[rows] = blank_array((1, *value.shape[1:]), value.dtype)
             final[f"_{key}"] = final_mask
             mask[rows] = False
     return final
