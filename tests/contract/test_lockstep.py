@@ -67,7 +67,7 @@ class Lockstep:
         for env in (self.expected, self.copying, self.reusing):
             env.close()
 
-    def compare(self, begun, expected, copying, reusing):
+    def compare(self, expected, copying, reusing):
         assert_same(copying, expected, "with copies")
         assert_same(reusing, expected, "without copies")
         observations = reusing[0]
@@ -82,7 +82,6 @@ class Lockstep:
         # SyncVectorEnv takes the mask out of the options: each gets a dict.
         options = [None if mask is None else {"reset_mask": mask} for _ in range(3)]
         self.compare(
-            np.ones(NUM_ENVS, np.bool_) if mask is None else mask,
             self.expected.reset(seed=seed, options=options[0]),
             self.copying.reset(seed=own_seed, options=options[1]),
             self.reusing.reset(seed=own_seed, options=options[2]),
@@ -92,17 +91,11 @@ class Lockstep:
     def step(self, actions):
         expected = self.expected.step(actions)
         _, _, terminations, truncations, _ = expected
-        finished = terminations | truncations
-        begun = {NEXT_STEP: self.finished, SAME_STEP: finished}.get(self.mode)
-        self.compare(
-            finished & False if begun is None else begun,
-            expected,
-            self.copying.step(actions),
-            self.reusing.step(actions),
-        )
+        copying, reusing = (env.step(actions) for env in (self.copying, self.reusing))
+        self.compare(expected, copying, reusing)
         self.terminations += int(terminations.sum())
         self.truncations += int(truncations.sum())
-        self.finished = finished
+        self.finished = terminations | truncations
 
     def compare_generators(self):
         """Compare where they stand; to draw from those of a batch moves nothing."""

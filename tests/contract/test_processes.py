@@ -9,17 +9,13 @@ import time
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AsyncVectorEnv
 from numba.core.compiler_lock import global_compiler_lock
 
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
-    NEXT_STEP,
-    SAME_STEP,
     assert_same,
     draw_actions,
     make_batch,
-    make_single,
     play,
 )
 from tests.splits import count_runs, split_all
@@ -138,31 +134,6 @@ def test_forked_child_begins_threads_of_its_own(monkeypatch):
     # Earlier tests may have left more threads here.
     assert new
     assert new <= names
-
-
-@pytest.mark.parametrize(
-    ("case", "mode", "shared_memory"),
-    [
-        ("roll_vec/Sokoban-v0", SAME_STEP, True),
-        (POOLED[0], NEXT_STEP, False),
-    ],
-)
-def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory):
-    # After threads were used in this process.
-    make_batch("roll_vec/Sokoban-v0", 64, num_threads=2).reset(seed=0)
-    ours = make_batch(case, 3, autoreset_mode=mode)
-    workers = AsyncVectorEnv(
-        [functools.partial(make_single, case)] * 3,
-        shared_memory=shared_memory,
-        autoreset_mode=mode,
-    )
-    try:
-        assert_same(ours.reset(seed=4), workers.reset(seed=4))
-        for row in draw_actions(ours, 25):
-            workers.step_async(row)
-            assert_same(ours.step(row), workers.step_wait(timeout=SECONDS))
-    finally:
-        workers.close(timeout=SECONDS)
 
 
 def first_observations(first, size):

@@ -285,21 +285,6 @@ def test_without_a_place_for_the_cache_kernels_work_after_one_warning(tmp_path):
     assert list(tmp_path.iterdir()) == [blocker]
 
 
-@independent_of_bounds
-def test_with_the_jit_off_kernels_are_plain_functions():
-    out, err = run(
-        "import numpy as np, types\n"
-        "from roll_vec.kernels.rng import pcg64\n"
-        "from roll_vec.kernels.sokoban import moves as sokoban\n"
-        "print(type(sokoban.step_rooms) is types.FunctionType)\n"
-        "with np.errstate(over='ignore'):\n"
-        "    print(int(pcg64.fold_in(np.uint64(1), np.uint64(1))))",
-        NUMBA_DISABLE_JIT="1",
-    )
-    assert out == "True\n" + FOLD_OF_ONE
-    assert err == ""
-
-
 # -------------------------------------------------------------------------- signals
 
 OTHER = signal.SIGTERM  # the one signal besides Ctrl-C that all systems have
