@@ -73,20 +73,6 @@ def test_a_batch_equals_single_environments(id, mode):
             assert_same(*[json.loads(json.dumps(each, default=str)) for each in own])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("id", GAME_IDS)
-def test_a_games_names_of_actions_are_its_actions(id):
-    if isinstance(gymnasium.make(id).action_space, Box):
-        pytest.skip("actions of a Box have no names")
-    more = {"obs_mode": "text", "autoreset_mode": "SameStep"}
-    envs, twin = make(id, action_mode="text", **more), make(id, **more)
-    names = gymnasium.make(id).unwrapped.action_lookup
-    assert_same(envs.reset(seed=3)[0], twin.reset(seed=3)[0])
-    for actions in draw(twin, 30):
-        texts = [names[action] for action in actions.tolist()]
-        assert_same(envs.step(texts)[:4], twin.step(actions)[:4])
-
-
 # Of a Dict space, levels of a method and actions of a Box.
 @pytest.mark.parametrize("name", ["Merge", "Hunt", "Mass"])
 def test_a_batch_passes_the_checker(name):
@@ -250,34 +236,6 @@ def test_an_exception_is_the_same_on_several_threads(kind, monkeypatch):
         assert bool(runs) == (num_threads > 1 and not JIT_OFF)
         errors.append((type(caught.value), str(caught.value)))
     assert errors[0] == errors[1]
-
-
-@pytest.mark.parametrize("obs_mode", ["planes", "tiny_rgb", "rgb", "text"])
-def test_boards_are_seen_as_codes_say_in_steps_and_unrolls(obs_mode):
-    codes, envs = make(WALK), make(WALK, obs_mode=obs_mode)
-    single = gymnasium.make(WALK, obs_mode=obs_mode, render_mode="rgb_array")
-    boards, observations = codes.reset(seed=6)[0], envs.reset(seed=6)[0]
-    assert_same(single.reset(seed=6)[0], observations[0])
-    assert single.render().shape == (64, 64, 3)
-    cells = FAMILIES[WALK].cells
-    pixels = np.array([cell.pixel for cell in cells], np.uint8)
-    tiles = pixels[boards].repeat(16, 1).repeat(16, 2)
-    glyphs = ["\n".join("".join(cells[k][0] for k in r) for r in b) for b in boards]
-    expected = {
-        "planes": boards[:, None] == np.arange(4)[:, None, None],
-        "tiny_rgb": pixels[boards],
-        "rgb": tiles,
-        "text": tuple(glyphs),
-    }[obs_mode]
-    assert np.array_equal(observations, expected)
-    assert (single.render() == tiles[0]).all()
-    assert envs.observation_space.contains(observations)
-    actions = np.stack(draw(envs, 20))
-    rollout = envs.unroll(actions, out=None)
-    codes.reset(seed=6)
-    envs.reset(seed=6)
-    for action, result in zip(actions, rollout.observations, strict=True):
-        assert_same(envs.step(action)[0], result)
 
 
 def test_a_text_of_ones_own_and_other_symbols():
