@@ -158,6 +158,7 @@ def play_with_any_array(env):
 sizes = {
     "roll_vec/Sokoban-v0": [
         {"max_steps": 4},
+        {"levels": ["#####\\n#@$.#\\n#####"] * 3},
         {
             "dim_room": (7, 5), "num_boxes": 1, "num_levels": 5, "action_start": 0,
             "action_mask": True, "deadlock": True,
