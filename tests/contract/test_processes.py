@@ -2,7 +2,6 @@
 
 import functools
 import multiprocessing
-import re
 import threading
 import time
 
@@ -116,24 +115,6 @@ def test_child_can_compile_where_a_thread_of_the_parent_was_compiling():
     thread.join()
     assert take_compiler_lock()
     global_compiler_lock._lock.release()
-
-
-def names_after(env):
-    """Return the names of the threads that a reset needs which draws levels."""
-    env.reset(seed=1)
-    names = {thread.name for thread in threading.enumerate()}
-    return {name for name in names if re.fullmatch(r"roll_vec-\d+", name)}
-
-
-@NEEDS_FORK
-def test_forked_child_begins_threads_of_its_own(monkeypatch):
-    monkeypatch.setattr("roll_vec.arrays.row_threads.count_cores", lambda: 2)
-    env = make_batch("roll_vec/Sokoban-v0", 64, num_threads=2)
-    names = names_after(env)
-    new = run_in_child("fork", functools.partial(names_after, env))
-    # Earlier tests may have left more threads here.
-    assert new
-    assert new <= names
 
 
 def first_observations(first, size):
