@@ -33,6 +33,7 @@ from tests.contract.cases import (
     MODES,
     assert_same,
     draw_actions,
+    is_same,
     make_batch,
 )
 from tests.thinning import one_in
@@ -297,17 +298,11 @@ def test_an_error_leaves_no_half_state_of_one(id, no_garbage_collection):
                 with pytest.raises(ResetNeededError):
                     env.step(action)
             else:
-                assert any(_same(now, state) for state in (start, after)), where
+                assert any(is_same(now, state) for state in (start, after)), where
             for each in (env, twin):
                 each.reset(seed=7)
             assert_same(env.step(action), twin.step(action), where)
-            assert _same(env.get_state(), twin.get_state()), where
-
-
-def _same(state, other):
-    return state.keys() == other.keys() and all(
-        np.array_equal(state[name], other[name]) for name in state
-    )
+            assert is_same(env.get_state(), twin.get_state()), where
 
 
 @pytest.mark.parametrize("kind", MAKERS)

@@ -31,14 +31,14 @@ from tests.contract.kinds import (
     ALL,
     COPIES,
     WALKED,
+    Fragile,
     N,
     draw,
-    make_fragile,
     part_of,
     register_kinds,
     results_of,
 )
-from tests.pool.cases import FAULTS_ON_PURPOSE
+from tests.pool.cases import EACH_EXECUTOR, FAULTS_ON_PURPOSE
 from tests.thinning import one_in
 
 pytestmark = FAULTS_ON_PURPOSE
@@ -361,9 +361,9 @@ def receive_all(env):
 
 
 @pytest.mark.parametrize("by_recv", [False, True])
-@pytest.mark.parametrize("kind", ["serial", "threads", "processes"])
-def test_a_warning_that_raises_demands_a_reset(kind, by_recv):
-    env = make_fragile(kind)
+@EACH_EXECUTOR
+def test_a_warning_that_raises_demands_a_reset(workers, by_recv):
+    env = PoolVectorEnv([Fragile] * N, **workers)
     env.reset(seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
