@@ -195,6 +195,9 @@ VARIANTS = [
     ("roll_vec/Countdown-v0", {"max_steps": 3, "format_penalty": -0.5}),
     ("roll_vec/Countdown-v0", {"action_pattern": "<answer>(.*?)</answer>"}),
     ("tests_vector/Lamps-v0", {"action_mode": "text", "action_separator": "|"}),
+    ("roll_vec/FrozenLake-v1", {"success_rate": 0, "reward_schedule": (10, -1, -0.01)}),
+    ("roll_vec/FrozenLake-v1", {"map_name": "8x8", "success_rate": 1.0}),
+    ("roll_vec/FrozenLake-v1", {"desc": ["SHS", "FFF", "GFG"], "success_rate": 0.7}),
 ]
 
 
