@@ -1,6 +1,5 @@
 """Differences between versions of Gymnasium: the one place that tests ask."""
 
-import copy
 import re
 
 import gymnasium
@@ -73,10 +72,3 @@ class Lake(FrozenLakeEnv):
                     )
                     reward = rewards.get(letters[after], frozen)
                     outcomes[number] = (prob, after, reward, ended)
-
-
-def make_lake(name, **options):
-    """Return what `gymnasium.make` gives for an id of Gymnasium's lakes, as `Lake`."""
-    spec = copy.deepcopy(gymnasium.spec(name))
-    spec.entry_point = Lake
-    return gymnasium.make(spec, **options)

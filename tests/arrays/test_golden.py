@@ -12,11 +12,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.adapters import roll
-from roll_vec.seeding import retry_seed
 from tests.conftest import JIT_OFF
 from tests.oracles import golden_path, load_golden
-from tests.oracles.sokoban import generate_room
 
 SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 MAX_STEPS = 60
@@ -130,24 +127,6 @@ def test_sokoban(golden, tag):
     np.testing.assert_array_equal(final, as_grid(fields["fixed"], fields["final"]))
 
 
-@pytest.mark.parametrize("tag", SOKOBAN_TAGS)
-def test_failed_rooms_are_retried_by_the_documented_seed(golden, tag):
-    fields = golden("sokoban", tag)
-    env = gymnasium.make(SOKOBAN, **sokoban_config(tag))
-    options = env.unwrapped.options
-    sizes = (options.dim_room, options.num_boxes)
-    sizes += (options.search_depth, options.num_gen_steps)
-    for seed, code in zip(seeds_of(fields), fields["code"], strict=True):
-        if code == 0:
-            continue
-        status, number = code, 0
-        while status != 0:
-            number += 1
-            status, fixed, state = generate_room(retry_seed(seed, number), *sizes)
-        grid = env.reset(seed=seed)[0]
-        np.testing.assert_array_equal(grid, as_grid(fixed, state), f"seed {seed}")
-
-
 # ------------------------------------------------------------------- FrozenLake
 
 PLAYERS = [0, 4, 5]
@@ -191,28 +170,3 @@ def test_random_frozen_lake(golden, tag):
         ("action_is_valid", live | True),
     ):
         assert_recorded(results[name], recorded, live, name)
-
-
-# ---------------------------------------------------------------- ROLL's own classes
-
-
-def test_classes_of_roll_play_the_same():
-    tag = "d6x6_b1_s10"
-    fields = tables("sokoban", False)[tag]
-    config = roll.SokobanEnvConfig(max_steps=MAX_STEPS, **sokoban_config(tag))
-    env, row = roll.SokobanEnv(config), np.flatnonzero(fields["code"] == 0)[0]
-    env.reset(seed=int(fields["seeds"][row]))
-    np.testing.assert_array_equal(env.room_fixed, fields["fixed"][row])
-    np.testing.assert_array_equal(env.room_state, fields["state"][row])
-    for t in range(fields["length"][row]):
-        reward = env.step(int(fields["actions"][row, t]))[1]
-        assert reward == fields["reward"][row, t]
-    np.testing.assert_array_equal(env.room_state, fields["final"][row])
-    fields = tables("frozen_lake", False)[LAKE_TAGS[0]]
-    config = roll.FrozenLakeEnvConfig(**lake_config(LAKE_TAGS[0]))
-    lake = roll.FrozenLakeEnv(config)
-    lake.reset(seed=int(fields["seeds"][0]))
-    np.testing.assert_array_equal(lake.desc, fields["map"][0])
-    for t in range(fields["length"][0]):
-        lake.step(int(fields["actions"][0, t]) + 1)
-        assert lake.s == fields["position"][0, t + 1]

@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roll_vec.arrays.grid_family import Cell, GridFamily
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import JIT_OFF
 from tests.contract.cases import ARRAY_IDS, assert_same
+from tests.contract.rules import FAMILIES, register_families
 
 needs_jit = pytest.mark.skipif(JIT_OFF, reason="lookups below have the kernels")
-OPTIONS = {id: ENVIRONMENTS[id].load() for id in ARRAY_IDS}
-FAMILIES = {id: each.FAMILY for id, each in OPTIONS.items()}
+# With the board of a user's game, which is not drawn.
+WALK = "tests_rules/Walk-v0"
+OPTIONS = {**{id: ENVIRONMENTS[id].load() for id in ARRAY_IDS}, WALK: FAMILIES[WALK]}
+LOOKS = {id: each.FAMILY for id, each in OPTIONS.items()}
 MODES = ("planes", "tiny_rgb", "rgb", "text")
 # By mode of observations: frames that are looked at beside them.
 FRAMES = dict(zip(MODES, ("rgb_array", "ansi", "text", "ansi"), strict=True))
@@ -67,24 +69,29 @@ def check_views(id, mode, lookup=None, frames="text", **more):
     alone = gymnasium.make(id, render_mode=frames, **own, **more)
     shown = batch.reset(seed=5)[0]
     codes = grids.reset(seed=5)[0]
-    assert_shown(alone.reset(seed=6)[0], FAMILIES[id], codes[1], mode, lookup)
+    assert_shown(alone.reset(seed=6)[0], LOOKS[id], codes[1], mode, lookup)
     assert_same(alone.render(), batch.render()[1])
     space, rng = grids.single_action_space, np.random.default_rng(0)
     for actions in rng.integers(space.start, space.start + space.n, (8, 3)):
         for i in range(3):
-            assert_shown(shown[i], FAMILIES[id], codes[i], mode, lookup)
+            assert_shown(shown[i], LOOKS[id], codes[i], mode, lookup)
             frame = batch.render()[i]
             if frames == "ansi":
                 assert "\x1b" in frame
                 frame = re.sub(r"\x1b\[[0-9;]*m", "", frame)
-            assert_shown(frame, FAMILIES[id], codes[i], frame_mode, lookup)
+            assert_shown(frame, LOOKS[id], codes[i], frame_mode, lookup)
         assert batch.observation_space.contains(shown)
         shown, codes = batch.step(actions)[0], grids.step(actions)[0]
     assert type(shown) is (tuple if mode == "text" else np.ndarray)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _walk(module_forgets_ids):
+    register_families({WALK: FAMILIES[WALK]})
+
+
 @needs_jit
-@pytest.mark.parametrize("id", ARRAY_IDS)
+@pytest.mark.parametrize("id", OPTIONS)
 @pytest.mark.parametrize(("mode", "frames"), FRAMES.items())
 def test_modes_and_frames_equal_naive_renderings_of_the_grid(id, mode, frames):
     if frames == "rgb_array" and "/FrozenLake" in id:
@@ -155,13 +162,8 @@ def test_spaces_say_what_is_observed():
 
 # ------------------------------------------------------------- the looks of the cells
 
-UNDRAWN = GridFamily(
-    cells=(Cell(".", "floor", (1, 2, 3), "2"), Cell("@", "player", (4, 5, 6))),
-)
-ALL = {**FAMILIES, "undrawn": UNDRAWN}
 
-
-@pytest.mark.parametrize("family", ALL.values(), ids=ALL)
+@pytest.mark.parametrize("family", [LOOKS[id] for id in ARRAY_IDS], ids=ARRAY_IDS)
 def test_every_code_has_looks_that_differ_from_every_other(family):
     codes = list(range(family.num_codes))
     for table, shape in ((family.pixels, (3,)), (family.tiles, (16, 16, 3))):
@@ -179,8 +181,8 @@ def test_every_code_has_looks_that_differ_from_every_other(family):
 
 def test_looks_and_names_are_those_of_the_originals():
     # Families without drawings have squares of their pixels.
-    np.testing.assert_array_equal(UNDRAWN.tiles[:, 7, 3], UNDRAWN.pixels)
-    sokoban = FAMILIES[SOKOBAN]
+    np.testing.assert_array_equal(LOOKS[WALK].tiles[:, 7, 3], LOOKS[WALK].pixels)
+    sokoban = LOOKS[SOKOBAN]
     assert OPTIONS[SOKOBAN].actions == ("Up", "Down", "Left", "Right")
     assert OPTIONS[LAKES].actions == ("Left", "Down", "Right", "Up")
     # gym-sokoban 0.0.6 draws these in its tiny_rgb_array mode.

@@ -18,24 +18,12 @@ from roll_vec.errors import (
 )
 from tests.contract.cases import ARRAY_IDS
 
-SOKOBAN, RANDOM_LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
-LAKE, LAKE_8X8 = "roll_vec/FrozenLake-v1", "roll_vec/FrozenLake8x8-v1"
-
 
 def make(id, **keywords):
     """Return a single environment without wrappers, after a reset."""
     env = gymnasium.make(id, **keywords).unwrapped
     env.reset(seed=2)
     return env
-
-
-# -------------------------------------------------------------------- what is refused
-
-
-# --------------------------------------------------------- what is accepted, how
-
-
-# ------------------------------------------------------------- single environments
 
 
 @pytest.fixture(params=ARRAY_IDS)

@@ -195,6 +195,9 @@ VARIANTS = [
     ("roll_vec/Countdown-v0", {"max_steps": 3, "format_penalty": -0.5}),
     ("roll_vec/Countdown-v0", {"action_pattern": "<answer>(.*?)</answer>"}),
     ("tests_vector/Lamps-v0", {"action_mode": "text", "action_separator": "|"}),
+    ("roll_vec/FrozenLake-v1", {"success_rate": 0, "reward_schedule": (10, -1, -0.01)}),
+    ("roll_vec/FrozenLake-v1", {"map_name": "8x8", "success_rate": 1.0}),
+    ("roll_vec/FrozenLake-v1", {"desc": ["SHS", "FFF", "GFG"], "success_rate": 0.7}),
 ]
 
 
@@ -442,7 +445,7 @@ def play(env: VectorEnv, actions: Sequence[Any]) -> list[Any]:
     return results
 
 
-def _same(actual: Any, expected: Any) -> bool:
+def is_same(actual: Any, expected: Any) -> bool:
     """Return whether two values are equal in types, dtypes, shapes and bits."""
     kind = type(expected)
     if type(actual) is not kind:
@@ -455,14 +458,14 @@ def _same(actual: Any, expected: Any) -> bool:
         actual, expected, kind = actual.tolist(), expected.tolist(), list
     if kind is dict:
         return actual.keys() == expected.keys() and all(
-            _same(actual[key], expected[key]) for key in expected
+            is_same(actual[key], expected[key]) for key in expected
         )
     if kind is tuple or kind is list:
         # Most are texts, or the same objects, such as None.
         return len(actual) == len(expected) and all(
             one is other
             or (type(one) is str is type(other) and one == other)
-            or _same(one, other)
+            or is_same(one, other)
             for one, other in zip(actual, expected, strict=True)
         )
     return bool(actual == expected)
@@ -470,7 +473,7 @@ def _same(actual: Any, expected: Any) -> bool:
 
 def assert_same(actual: Any, expected: Any, where: str = "result") -> None:
     """Compare types, dtypes, shapes, keys and values to the bit, all the way down."""
-    if _same(actual, expected):
+    if is_same(actual, expected):
         return
     if type(actual) is type(expected):
         if isinstance(expected, dict) and actual.keys() == expected.keys():

@@ -63,7 +63,7 @@ class Lamps(BaseDiscreteActionEnv):
     """Switch off a row of lamps, of which one goes on again now and then."""
 
     ACTION_LOOKUP: ClassVar = {1: "First", 2: "Second", 3: "Third"}
-    metadata: ClassVar = {"render_modes": ["ansi", "rgb_array"], "render_fps": 4}
+    metadata: ClassVar = {"render_modes": ["ansi"], "render_fps": 4}
 
     def __init__(self, render_mode: str | None = None) -> None:
         self.observation_space = spaces.Box(0, 255, (4,), np.uint8)
@@ -98,9 +98,4 @@ class Lamps(BaseDiscreteActionEnv):
     def render(self):
         if self._row is None:
             raise ResetNeededError("reset it first")
-        if self.render_mode == "rgb_array":
-            pixels = np.array([[[30] * 3], [[250, 220, 90]]], np.uint8)[
-                self._row[:3], 0
-            ]
-            return pixels[None].repeat(8, axis=0).repeat(8, axis=1)
         return "".join(".*"[lamp] for lamp in self._row[:3])

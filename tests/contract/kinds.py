@@ -191,9 +191,3 @@ def results_of(result: Any, env_ids: Any) -> Any:
         for own in (info, info.get("final_info", {})):
             own.pop("env_id", None)
     return values, infos
-
-
-def make_fragile(kind, num_envs=N, **keywords):
-    """Return a batch of `Fragile`, whose actions can be faults."""
-    workers = {"serial": {}, "threads": THREADS, "processes": PROCESSES}[kind]
-    return PoolVectorEnv([Fragile] * num_envs, **workers, **keywords)

@@ -1,14 +1,12 @@
 """Batches in lockstep with Gymnasium's SyncVectorEnv over single environments.
 
 Everything that `reset` and `step` return is compared to the bit at every step, under
-random partial resets and seed lists. `roll_vec/FrozenLake-v1` is compared with
-Gymnasium's own environment as well.
+random partial resets and seed lists.  Single environments are compared with those of
+others in ``tests/envs``.
 """
 
-import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import SyncVectorEnv
 
 from roll_vec.errors import InvalidActionError
 from tests.conftest import JIT_OFF
@@ -26,15 +24,12 @@ from tests.contract.cases import (
     TEXTS,
     VARIANTS,
     VIEWS,
-    FloatProb,
     assert_same,
     draw_actions,
-    keywords,
     make_batch,
     make_sync,
     scale_steps,
 )
-from tests.gymnasium_versions import make_lake
 from tests.thinning import one_in
 
 NUM_ENVS = 6
@@ -46,9 +41,9 @@ EDGES = (2**31 - 2, 2**32 - 2, 2**64 - 2, 3**90)
 class Lockstep:
     """Gymnasium's batch and two of ours, with and without copies, told the same."""
 
-    def __init__(self, case, mode, group_size=1, make_expected=make_sync, **more):
+    def __init__(self, case, mode, group_size=1, **more):
         self.group_size = group_size
-        self.expected = make_expected(case, NUM_ENVS, mode, **more)
+        self.expected = make_sync(case, NUM_ENVS, mode, **more)
         own = {"autoreset_mode": mode, "group_size": group_size, **more}
         self.copying = make_batch(case, NUM_ENVS, **own)
         self.reusing = make_batch(case, NUM_ENVS, copy=False, **own)
@@ -67,7 +62,7 @@ class Lockstep:
         for env in (self.expected, self.copying, self.reusing):
             env.close()
 
-    def compare(self, begun, expected, copying, reusing):
+    def compare(self, expected, copying, reusing):
         assert_same(copying, expected, "with copies")
         assert_same(reusing, expected, "without copies")
         observations = reusing[0]
@@ -82,7 +77,6 @@ class Lockstep:
         # SyncVectorEnv takes the mask out of the options: each gets a dict.
         options = [None if mask is None else {"reset_mask": mask} for _ in range(3)]
         self.compare(
-            np.ones(NUM_ENVS, np.bool_) if mask is None else mask,
             self.expected.reset(seed=seed, options=options[0]),
             self.copying.reset(seed=own_seed, options=options[1]),
             self.reusing.reset(seed=own_seed, options=options[2]),
@@ -92,17 +86,11 @@ class Lockstep:
     def step(self, actions):
         expected = self.expected.step(actions)
         _, _, terminations, truncations, _ = expected
-        finished = terminations | truncations
-        begun = {NEXT_STEP: self.finished, SAME_STEP: finished}.get(self.mode)
-        self.compare(
-            finished & False if begun is None else begun,
-            expected,
-            self.copying.step(actions),
-            self.reusing.step(actions),
-        )
+        copying, reusing = (env.step(actions) for env in (self.copying, self.reusing))
+        self.compare(expected, copying, reusing)
         self.terminations += int(terminations.sum())
         self.truncations += int(truncations.sum())
-        self.finished = finished
+        self.finished = terminations | truncations
 
     def compare_generators(self):
         """Compare where they stand; to draw from those of a batch moves nothing."""
@@ -205,38 +193,3 @@ def test_every_observation_mode_equals_sync_vector_env(case, obs_mode):
 def test_options_equal_sync_vector_env(variant, mode):
     case, more = variant
     run_lockstep(scale_steps(60), case, mode, **more)
-
-
-# ------------------------------------------------------------- Gymnasium's own lake
-
-LAKE, LARGE_LAKE = "roll_vec/FrozenLake-v1", "roll_vec/FrozenLake8x8-v1"
-LAKES = [
-    # Gymnasium's own limits.
-    *((id, {"max_episode_steps": None}) for id in (LAKE, LARGE_LAKE)),
-    (LAKE, {"max_episode_steps": 6}),
-    (LAKE, {"is_slippery": False}),
-    (LAKE, {"success_rate": 0.7}),
-    (LAKE, {"success_rate": 1.0}),
-    (LAKE, {"success_rate": 0}),
-    (LAKE, {"reward_schedule": (10, -1, -0.01)}),
-    (LAKE, {"map_name": "8x8", "success_rate": 0.9}),
-    (LAKE, {"desc": ["SFS", "FHF", "SFG"]}),
-    (LAKE, {"desc": ["SFFFFFG"], "reward_schedule": (0.1, 0.2, 0.3)}),
-    (LAKE, {"desc": np.array([["S", "H"], ["F", "G"], ["G", "S"]])}),
-]
-
-
-def make_gymnasium(case, num_envs, mode, **more):
-    """Return a batch of Gymnasium's own environments."""
-    name = case.partition("/")[2]
-    options = keywords(case, **more)
-    lakes = [lambda: FloatProb(make_lake(name, **options))] * num_envs
-    return SyncVectorEnv(lakes, autoreset_mode=mode)
-
-
-@one_in(3, "mode, lake", MODES, LAKES)
-def test_a_lake_equals_gymnasiums_own(lake, mode):
-    case, more = lake
-    run_lockstep(scale_steps(100), case, mode, make_expected=make_gymnasium, **more)
-    limits = [gymnasium.spec(id).max_episode_steps for id in (case, case[9:])]
-    assert limits[0] == limits[1]

@@ -17,7 +17,6 @@ from tests.contract.cases import (
     ARRAY_CASES,
     ARRAY_IDS,
     CASES,
-    LEVEL_IDS,
     SAME_STEP,
     SINGLES,
     TEXT_OBSERVATIONS,
@@ -25,11 +24,9 @@ from tests.contract.cases import (
     draw_actions,
     is_pooled,
     make_batch,
-    play,
     scribble,
     single_keywords,
 )
-from tests.contract.kinds import COPIES
 
 # ------------------------------------------------------ arrays that are returned
 
@@ -153,33 +150,6 @@ def test_spaces_of_texts_share_all_but_their_generator(case):
             assert space == single
             for name, value in vars(space).items():
                 assert value is vars(single)[name] or name == "_np_random"
-
-
-@pytest.mark.parametrize("case", LEVEL_IDS)
-def test_levels_of_a_set_are_kept_once_or_drawn_again_and_not_pickled(
-    case, monkeypatch
-):
-    kept = make_batch(case, 32, num_levels=500)
-    fresh = len(pickle.dumps(kept))
-    kept.reset(seed=0)
-    actions = draw_actions(kept, 40)
-    cache = kept.engine.level_provider.arrays
-    assert all(isinstance(part, np.ndarray) and len(part) == 500 for part in cache)
-    before = [id(part) for part in cache]
-    results = play(kept, actions)
-    assert len(pickle.dumps(kept)) < fresh + 4000
-    twins = [duplicate(kept) for duplicate in COPIES.values()]
-    # The original keeps its own.
-    assert [id(part) for part in kept.engine.level_provider.arrays] == before
-    expected = play(kept, actions)
-    for twin in twins:
-        assert not twin.engine.level_provider.is_present.any()
-        assert_same(play(twin, actions), expected)
-    monkeypatch.setattr("roll_vec.arrays.level_providers.CACHE_BYTES", 100)
-    drawn = make_batch(case, 32, num_levels=500)
-    drawn.reset(seed=0)
-    assert_same(play(drawn, actions), results)
-    assert not len(drawn.engine.level_provider.arrays[0])
 
 
 # ------------------------------------------------------------- what is not pickled

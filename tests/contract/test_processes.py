@@ -2,24 +2,19 @@
 
 import functools
 import multiprocessing
-import re
 import threading
 import time
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AsyncVectorEnv
 from numba.core.compiler_lock import global_compiler_lock
 
 from tests.conftest import JIT_OFF
 from tests.contract.cases import (
-    NEXT_STEP,
-    SAME_STEP,
     assert_same,
     draw_actions,
     make_batch,
-    make_single,
     play,
 )
 from tests.splits import count_runs, split_all
@@ -120,49 +115,6 @@ def test_child_can_compile_where_a_thread_of_the_parent_was_compiling():
     thread.join()
     assert take_compiler_lock()
     global_compiler_lock._lock.release()
-
-
-def names_after(env):
-    """Return the names of the threads that a reset needs which draws levels."""
-    env.reset(seed=1)
-    names = {thread.name for thread in threading.enumerate()}
-    return {name for name in names if re.fullmatch(r"roll_vec-\d+", name)}
-
-
-@NEEDS_FORK
-def test_forked_child_begins_threads_of_its_own(monkeypatch):
-    monkeypatch.setattr("roll_vec.arrays.row_threads.count_cores", lambda: 2)
-    env = make_batch("roll_vec/Sokoban-v0", 64, num_threads=2)
-    names = names_after(env)
-    new = run_in_child("fork", functools.partial(names_after, env))
-    # Earlier tests may have left more threads here.
-    assert new
-    assert new <= names
-
-
-@pytest.mark.parametrize(
-    ("case", "mode", "shared_memory"),
-    [
-        ("roll_vec/Sokoban-v0", SAME_STEP, True),
-        (POOLED[0], NEXT_STEP, False),
-    ],
-)
-def test_gymnasiums_workers_over_the_single_forms(case, mode, shared_memory):
-    # After threads were used in this process.
-    make_batch("roll_vec/Sokoban-v0", 64, num_threads=2).reset(seed=0)
-    ours = make_batch(case, 3, autoreset_mode=mode)
-    workers = AsyncVectorEnv(
-        [functools.partial(make_single, case)] * 3,
-        shared_memory=shared_memory,
-        autoreset_mode=mode,
-    )
-    try:
-        assert_same(ours.reset(seed=4), workers.reset(seed=4))
-        for row in draw_actions(ours, 25):
-            workers.step_async(row)
-            assert_same(ours.step(row), workers.step_wait(timeout=SECONDS))
-    finally:
-        workers.close(timeout=SECONDS)
 
 
 def first_observations(first, size):

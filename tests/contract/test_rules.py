@@ -15,14 +15,13 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
-from gymnasium.vector import AutoresetMode
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError, UnsupportedError
 from roll_vec.evaluation import find_split, play_split, splits_of
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
-from tests.contract.cases import GAME_IDS, assert_same, play, single_info
+from tests.contract.cases import GAME_IDS, MODES, assert_same, play, single_info
 from tests.contract.rules import (
     FAMILIES,
     RANDOM,
@@ -30,13 +29,19 @@ from tests.contract.rules import (
     Hunt,
     register_families,
 )
+from tests.envs.test_classic_control import CLASSES
 from tests.splits import count_runs, split_all
 
 MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"
 FIRST, *OTHERS = RANDOM
-SLOW = [pytest.param(id, marks=pytest.mark.slow) for id in (*OTHERS, *GAME_IDS)]
-EVERY = [*FAMILIES, FIRST, *SLOW]
-MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
+# Their single environments are compared with Gymnasium's, their batches here alone.
+CLASSIC = [f"roll_vec/{name}" for name in CLASSES]
+EVERY = [
+    pytest.param(id, mode, marks=[] if is_fast else [pytest.mark.slow])
+    for id in (*FAMILIES, *RANDOM, *GAME_IDS)
+    for mode in MODES
+    for is_fast in [id in {*FAMILIES, FIRST} or (id in CLASSIC and mode is MODES[1])]
+]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -58,33 +63,23 @@ def draw(envs, steps, seed=0):
     return [envs.action_space.sample() for _ in range(steps)]
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("id", EVERY)
+@pytest.mark.parametrize(("id", "mode"), EVERY)
 def test_a_batch_equals_single_environments(id, mode):
-    envs = make(id, autoreset_mode=mode)
-    env_fns = [lambda: gymnasium.make(id)] * 4
+    limit = {"max_episode_steps": 25} if id in CLASSIC else {}
+    envs = make(id, autoreset_mode=mode, **limit)
+    env_fns = [lambda: gymnasium.make(id, **limit)] * 4
     sync = gymnasium.vector.SyncVectorEnv(env_fns, autoreset_mode=mode)
+    assert envs.observation_space == sync.observation_space
+    assert envs.action_space == sync.action_space
     assert_same(envs.reset(seed=3), sync.reset(seed=3))
     actions = draw(envs, 60)
+    if id in CLASSIC and actions[0].dtype.kind == "f":
+        actions = [1.5 * each for each in actions]  # some are clipped
     for ours, theirs in zip(play(envs, actions), play(sync, actions), strict=True):
         assert_same(ours[:-1], theirs[:-1])
         for row in range(4):
             own = [single_info(infos, row) for infos in (ours[-1], theirs[-1])]
             assert_same(*[json.loads(json.dumps(each, default=str)) for each in own])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("id", GAME_IDS)
-def test_a_games_names_of_actions_are_its_actions(id):
-    if isinstance(gymnasium.make(id).action_space, Box):
-        pytest.skip("actions of a Box have no names")
-    more = {"obs_mode": "text", "autoreset_mode": "SameStep"}
-    envs, twin = make(id, action_mode="text", **more), make(id, **more)
-    names = gymnasium.make(id).unwrapped.action_lookup
-    assert_same(envs.reset(seed=3)[0], twin.reset(seed=3)[0])
-    for actions in draw(twin, 30):
-        texts = [names[action] for action in actions.tolist()]
-        assert_same(envs.step(texts)[:4], twin.step(actions)[:4])
 
 
 # Of a Dict space, levels of a method and actions of a Box.
@@ -250,34 +245,6 @@ def test_an_exception_is_the_same_on_several_threads(kind, monkeypatch):
         assert bool(runs) == (num_threads > 1 and not JIT_OFF)
         errors.append((type(caught.value), str(caught.value)))
     assert errors[0] == errors[1]
-
-
-@pytest.mark.parametrize("obs_mode", ["planes", "tiny_rgb", "rgb", "text"])
-def test_boards_are_seen_as_codes_say_in_steps_and_unrolls(obs_mode):
-    codes, envs = make(WALK), make(WALK, obs_mode=obs_mode)
-    single = gymnasium.make(WALK, obs_mode=obs_mode, render_mode="rgb_array")
-    boards, observations = codes.reset(seed=6)[0], envs.reset(seed=6)[0]
-    assert_same(single.reset(seed=6)[0], observations[0])
-    assert single.render().shape == (64, 64, 3)
-    cells = FAMILIES[WALK].cells
-    pixels = np.array([cell.pixel for cell in cells], np.uint8)
-    tiles = pixels[boards].repeat(16, 1).repeat(16, 2)
-    glyphs = ["\n".join("".join(cells[k][0] for k in r) for r in b) for b in boards]
-    expected = {
-        "planes": boards[:, None] == np.arange(4)[:, None, None],
-        "tiny_rgb": pixels[boards],
-        "rgb": tiles,
-        "text": tuple(glyphs),
-    }[obs_mode]
-    assert np.array_equal(observations, expected)
-    assert (single.render() == tiles[0]).all()
-    assert envs.observation_space.contains(observations)
-    actions = np.stack(draw(envs, 20))
-    rollout = envs.unroll(actions, out=None)
-    codes.reset(seed=6)
-    envs.reset(seed=6)
-    for action, result in zip(actions, rollout.observations, strict=True):
-        assert_same(envs.step(action)[0], result)
 
 
 def test_a_text_of_ones_own_and_other_symbols():

@@ -1,7 +1,7 @@
 """Scenarios that batches of every kind pass: each is written once, for all kinds.
 
-The reference is a batch of one for each environment, in this process and without
-workers; or what the same batch did before it went back to a snapshot.
+The reference is a batch in this process without workers, and what the same batch did
+before it went back to a snapshot.
 """
 
 import copy
@@ -23,7 +23,6 @@ from roll_vec.errors import (
     ResetNeededError,
 )
 from tests.contract.cases import (
-    CASES,
     DISABLED,
     MODES,
     assert_same,
@@ -31,16 +30,15 @@ from tests.contract.cases import (
 from tests.contract.kinds import (
     ALL,
     COPIES,
-    OBJECTS,
     WALKED,
+    Fragile,
     N,
     draw,
-    make_fragile,
     part_of,
     register_kinds,
     results_of,
 )
-from tests.pool.cases import FAULTS_ON_PURPOSE
+from tests.pool.cases import EACH_EXECUTOR, FAULTS_ON_PURPOSE
 from tests.thinning import one_in
 
 pytestmark = FAULTS_ON_PURPOSE
@@ -49,12 +47,6 @@ pytestmark = FAULTS_ON_PURPOSE
 @pytest.fixture(scope="module", autouse=True)
 def _registered(module_forgets_ids):
     register_kinds()
-
-
-def make_group(kind, mode):
-    """Return a batch, and a batch of one for each of its environments."""
-    env = ALL[kind].make(N, group_size=2, autoreset_mode=mode)
-    return env, [ALL[kind].local(1, autoreset_mode=mode) for _ in range(N)]
 
 
 def close(*envs):
@@ -67,74 +59,6 @@ def random_mask(rng):
     mask = rng.random(N) < 0.6
     mask[rng.integers(N)] = True
     return mask
-
-
-# ------------------------------------------------------------- each one as alone
-
-
-def step_some(env, batch, mask, how, rng):
-    """Step some environments; return the results of each that can be asked for."""
-    env_ids = mask.nonzero()[0].tolist()
-    if how == "send":
-        for part in np.array_split(rng.permutation(env_ids), 2):
-            if len(part):
-                env.send(part_of(batch, part), part)
-        result = env.recv(None)
-        assert_same(result[4]["env_id"], np.array(env_ids))
-        assert result[4]["_env_id"].all()
-        return {i: results_of(result, [row]) for row, i in enumerate(env_ids)}
-    result = env._step_some(batch, mask) if how == "mask" else env.step(batch)
-    return {i: results_of(result, [i]) for i in range(N)}
-
-
-# `test_programs` compares the others with single environments: of these actions are
-# faults, or objects cannot be copied.
-OF_FAULTS = [
-    name for name, each in OBJECTS.items() if not (each.env_fn and each.copies)
-]
-
-
-@one_in(3, "kind, mode", [*CASES[:1], *OF_FAULTS], MODES)
-def test_each_environment_plays_as_in_a_batch_of_one(kind, mode):
-    """By steps of all, of some, `send` and `recv`, and resets of some, in any order."""
-    env, ones = make_group(kind, mode)
-    rng, is_over = np.random.default_rng(len(kind)), np.zeros(N, bool)
-    is_known = np.ones(N, bool)
-    first = copy.deepcopy(env.reset(seed=3))
-    before = [one.reset(seed=3 + i // 2) for i, one in enumerate(ones)]
-    for t, batch in enumerate(draw(env, 20, seed=4)):
-        where = f"{kind}, {mode.value}, step {t}"
-        ended = is_over & (rng.random(N) < 0.7)
-        if ended.any():
-            seeds = [t + i if t % 2 else None for i in range(N)]
-            result = env.reset(seed=seeds, options={"reset_mask": ended.copy()})
-            for i in ended.nonzero()[0]:
-                before[i] = ones[i].reset(seed=seeds[i])
-                assert results_of(result, [i]) == results_of(before[i], [0]), where
-            is_over &= ~ended
-        how = ("mask", "send", "step")[t % 3] if not is_over.any() else "mask"
-        if how == "send" and not isinstance(env, PoolVectorEnv):
-            how = "mask"
-        if how == "mask" and mode is not DISABLED:
-            how = "step"
-        mask = ~is_over if how == "step" else random_mask(rng) & ~is_over
-        results = step_some(env, batch, mask, how, rng) if mask.any() else {}
-        for i, own in results.items():
-            if mask[i]:
-                before[i] = ones[i].step(part_of(batch, [i]))
-                assert own == results_of(before[i], [0]), where
-                is_over[i] = mode is DISABLED and (before[i][2] | before[i][3])[0]
-            else:
-                observation = results_of(before[i], [0])[0][0]
-                assert own == ([observation, [0], [False], [False]], [{}]), where
-        successes = np.array([one.successes[0] for one in ones])
-        # A step of some forgets those of the others.
-        is_known &= how != "mask"
-        is_known |= mask
-        assert_same(env.successes[is_known], successes[is_known], where)
-    # A seed plays again what it played before.
-    assert results_of(env.reset(seed=3), range(N)) == results_of(first, range(N))
-    close(env, *ones)
 
 
 # ------------------------------------------------------------------- snapshots
@@ -180,6 +104,10 @@ class Walk:
                 known = [i for i, edges in enumerate(self.edges) if edges] or [0]
                 node = int(self.rng.choice(known))
                 self.go_to(which, node, is_new=places[which] is None)
+            if self.rng.random() < 0.15 and self.kind.copies:
+                env = self.envs[which]
+                self.envs[which] = COPIES[self.rng.choice(self.kind.copies)](env)
+                env.close()
             places[which] = self.take_edge(which, node, f"call {number}")
         assert self.num_repeated >= num_calls // 5
         close(*self.envs)
@@ -208,9 +136,6 @@ class Walk:
             observations = env.set_state(state)
         if seen is not None:
             assert_same(observations, seen)
-        if self.rng.random() < 0.2 and self.kind.copies:
-            self.envs[which] = COPIES[self.rng.choice(self.kind.copies)](env)
-            env.close()
 
     def take_edge(self, which, node, where):
         env, edges = self.envs[which], self.edges[node]
@@ -299,37 +224,21 @@ def test_every_pass_from_a_snapshot_gives_the_same_results(kind, mode, tmp_path)
 # ---------------------------------------------------------------------- copies
 
 
-@one_in(3, "kind, mode", [kind for kind in ALL if ALL[kind].copies], MODES)
-def test_a_copy_goes_on_as_its_original(kind, mode):
-    """Before the first reset, and after any step, such as one that ends episodes."""
-    # Without copies each writes into an array of its own.
-    env = ALL[kind].make(N, autoreset_mode=mode, copy=mode is DISABLED)
-    actions = draw(env, 12, seed=2)
-    # Copies of processes take a while to start.
-    is_slow = "processes" in kind or kind in ("plain without streams", "pickled states")
-    for number, way in enumerate(ALL[kind].copies[:: 3 if is_slow else 1]):
-        other = COPIES[way](env)
-        if not number:
-            with pytest.raises(ResetNeededError):
-                other.step(actions[0])
-        assert_same(other.reset(seed=number), env.reset(seed=number))
-        for t, batch in enumerate(actions[: 6 + number]):
-            result = env.step(batch)
-            assert_same(other.step(batch), result, f"{way}, step {t}")
-            over = result[2] | result[3]
-            if t % 3 == number % 3:
-                other.close()
-                other = COPIES[way](env)
-            if mode is DISABLED and over.any():
-                options = {"reset_mask": over}
-                assert_same(other.reset(options=options), env.reset(options=options))
-        for name in ("spec", "metadata"):
-            assert getattr(other, name) == getattr(env, name)
-        assert_same(other.reset(), env.reset())
-        other.close()
-    env.close()
+@pytest.mark.parametrize("kind", [kind for kind in ALL if ALL[kind].copies])
+def test_copies_before_the_first_reset_and_after_the_end(kind):
+    """Copies of batches that play: ``Walk``."""
+    env = ALL[kind].make(N, copy=False)
+    way = COPIES[ALL[kind].copies[len(kind) % len(ALL[kind].copies)]]
+    other, (actions,) = way(env), draw(env, 1, seed=2)
+    with pytest.raises(ResetNeededError):
+        other.step(actions)
+    assert_same(other.reset(seed=3), env.reset(seed=3))
+    assert_same(other.step(actions), env.step(actions))
+    for name in ("spec", "metadata"):
+        assert getattr(other, name) == getattr(env, name)
+    close(env, other)
     with pytest.raises(ClosedError):
-        COPIES[ALL[kind].copies[0]](env).reset()
+        way(env).reset()
 
 
 def test_what_cannot_be_copied_says_so():
@@ -452,9 +361,9 @@ def receive_all(env):
 
 
 @pytest.mark.parametrize("by_recv", [False, True])
-@pytest.mark.parametrize("kind", ["serial", "threads", "processes"])
-def test_a_warning_that_raises_demands_a_reset(kind, by_recv):
-    env = make_fragile(kind)
+@EACH_EXECUTOR
+def test_a_warning_that_raises_demands_a_reset(workers, by_recv):
+    env = PoolVectorEnv([Fragile] * N, **workers)
     env.reset(seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -11,7 +11,6 @@ import numba
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import roll_vec
 from roll_vec.envs.rounding import square, square_float32
@@ -111,33 +110,6 @@ def test_steps_equal_gymnasiums_from_the_same_state(name):
             assert getattr(ours, "success", terminated) == terminated
             num_ends += terminated
     assert num_ends > 0 or name == "Pendulum-v1"
-
-
-@pytest.mark.skipif(not IS_SAME_SINE, reason="numpy's sine is not the C library's here")
-@each_game
-def test_batches_equal_gymnasiums(name):
-    # `tests/contract/test_rules.py` has the other modes.
-    num_envs, limit, mode = 3, 40, AutoresetMode.SAME_STEP
-    envs = roll_vec.make_vec(
-        f"roll_vec/{name}", num_envs, max_episode_steps=limit, autoreset_mode=mode
-    )
-    originals = SyncVectorEnv(
-        [lambda: gymnasium.make(name, max_episode_steps=limit)] * num_envs,
-        autoreset_mode=mode,
-    )
-    assert_equal_starts(name, envs.reset(seed=7)[0], originals.reset(seed=7)[0])
-    num_ends = 0
-    for actions in draw_actions(envs.action_space, 130):
-        mine, other = envs.step(actions), originals.step(actions)
-        assert_equal_starts(name, mine[0], other[0])
-        for one, another in zip(mine[1:4], other[1:4], strict=True):
-            assert_equal(one, another)
-        ends = mine[2] | mine[3]
-        num_ends += ends.sum()
-        assert mine[4].keys() == other[4].keys()
-        for i in np.flatnonzero(ends):
-            assert_equal(mine[4]["final_obs"][i], other[4]["final_obs"][i])
-    assert num_ends >= 3 * num_envs
 
 
 @pytest.mark.skipif(not IS_SAME_SINE, reason="numpy's sine is not the C library's here")

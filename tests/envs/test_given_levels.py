@@ -6,12 +6,10 @@ import pickle
 import gymnasium
 import numpy as np
 import pytest
-from numba import types
 
 from roll_vec.envs.frozen_lake import RandomFrozenLake
 from roll_vec.envs.sokoban import Sokoban
 from roll_vec.envs.sokoban.level_files import LevelSet, load_levels
-from tests.conftest import JIT_OFF
 from tests.envs.frozen_lake import user_maps as lake
 from tests.envs.sokoban import user_levels as sokoban
 from tests.envs.sokoban.user_levels import ONE
@@ -36,17 +34,6 @@ def test_rooms_have_their_own_numbers_of_boxes():
     for seed, boxes in ((0, 1), (1, 2), (2, 1)):
         single.reset(seed=seed)
         assert (single.num_boxes, single.boxes_on_target) == (boxes, boxes - 1)
-
-
-@pytest.mark.skipif(JIT_OFF, reason="nothing is compiled")
-def test_given_levels_compile_nothing_anew():
-    env = sokoban.batch(sokoban.EXPECTED)
-    env.reset(seed=0)
-    env.step([1, 1, 1])
-    # An array that cannot be written would be another type.
-    signatures = Sokoban().family().begin_levels.signatures
-    kinds = [kind for signature in signatures for kind in signature]
-    assert all(kind.mutable for kind in kinds if isinstance(kind, types.Array))
 
 
 # ------------------------------------------------------------- one set in a process

@@ -103,11 +103,3 @@ def test_a_users_game_without_pictures_refuses_them_by_a_type_error():
 
     with pytest.raises(TypeError, match="render_mode: expected one of None, 'ansi'"):
         Plain(**PICTURES)
-
-
-def test_pictures_are_collected_in_a_list_as_gymnasiums():
-    pytest.importorskip("pygame")
-    env = gymnasium.make("roll_vec/CartPole-v1", render_mode="rgb_array_list")
-    env.reset(seed=0)
-    env.step(0)
-    assert [frame.shape for frame in env.render()] == [(400, 600, 3)] * 2

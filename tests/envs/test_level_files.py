@@ -253,6 +253,3 @@ def test_a_way_through_a_maze_is_found():
     maze[50, [1, -2]] = "H"
     with pytest.raises(InvalidOptionError, match="expected a way from S to G"):
         LakeSet.load(maze)
-
-
-# ------------------------------------------------------------------------ refusals

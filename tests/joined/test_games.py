@@ -3,10 +3,10 @@
 import copy
 import pickle
 from typing import ClassVar
+from unittest import mock
 
 import numpy as np
 import pytest
-from gymnasium.spaces import Box
 
 import roll_vec
 from roll_vec import JoinedVectorEnv, VectorState
@@ -17,10 +17,8 @@ from roll_vec.errors import (
     LevelGenerationError,
     ResetNeededError,
 )
-from roll_vec.joined import vector_env
 from roll_vec.testing import check_vector_env
 from tests.contract.cases import (
-    MODES,
     NEXT_STEP,
     SAME_STEP,
     assert_same,
@@ -83,10 +81,6 @@ def draw_texts(rng):
     return [TEXTS[i] for i in rng.integers(len(TEXTS), size=NUM_ENVS)]
 
 
-def raise_no_level(*args):
-    raise LevelGenerationError("no level")
-
-
 # `tests/contract/test_programs.py` plays joined batches beside single environments.
 
 
@@ -140,28 +134,19 @@ def test_snapshots_of_unlike_parts(tmp_path):
 # -------------------------------------------------------------------------- errors
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_an_error_after_a_part_has_moved_demands_a_reset(mode, monkeypatch):
-    env = make_lakes(autoreset_mode=mode)
+def test_a_level_that_a_part_cannot_draw_demands_a_reset(monkeypatch):
+    """Ctrl-C and other errors: `tests/contract/test_interrupts.py`."""
+    env, up = make_lakes(), [1] * 4
     env.reset(seed=3)
-    up = [env.single_action_space.start] * 4
+    failure = mock.Mock(side_effect=LevelGenerationError("no level"))
     with monkeypatch.context() as patch:
-        patch.setattr(env.parts[1].engine, "step", raise_no_level)
+        patch.setattr(env.parts[1].engine, "step", failure)
         with pytest.raises(LevelGenerationError):
             env.step(up)
-    mask = np.arange(4) < 2
-    calls = (
-        lambda: env.step(up),
-        lambda: env.unroll([up]),
-        lambda: env.get_state(),
-        lambda: env.reset(options={"reset_mask": mask}),
-    )
-    for call in calls:
-        with pytest.raises(ResetNeededError, match="every environment must be reset"):
-            call()
-    twin = make_lakes(autoreset_mode=mode)
-    assert_same(env.reset(seed=3), twin.reset(seed=3))
-    assert_same(env.step(up), twin.step(up))
+    with pytest.raises(ResetNeededError, match="every environment must be reset"):
+        env.step(up)
+    env.reset()
+    env.step(up)
 
 
 def test_an_error_that_is_known_before_moves_nothing():
@@ -204,42 +189,6 @@ def test_a_step_of_some_environments_clears_the_other_successes():
     assert env.successes.tolist() == whole.successes.tolist() == mask.tolist()
     with pytest.raises(ResetNeededError, match="have ended"):
         env._step_some(right, mask)
-
-
-@pytest.mark.parametrize("name", ["step", "unroll", "reset", "get_attr"])
-def test_an_interrupt_demands_a_reset(name, monkeypatch):
-    env = make_lakes()
-    env.reset(seed=3)
-    arguments = {
-        "step": ([2] * 4,),
-        "unroll": ([[2] * 4],),
-        "get_attr": ("np_random_seed",),
-    }
-
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(env.parts[1], name, interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            getattr(env, name)(*arguments.get(name, ()))
-    with pytest.raises(ResetNeededError):
-        env.step([2] * 4)
-    env.reset()
-    # While the results are joined.
-    for call in (
-        lambda: env.step([2] * 4),
-        lambda: env.unroll([[2] * 4]),
-        lambda: env.reset(),
-    ):
-        with monkeypatch.context() as patch:
-            patch.setattr(vector_env, "join_infos", interrupt)
-            with pytest.raises(KeyboardInterrupt):
-                call()
-        with pytest.raises(ResetNeededError):
-            env.step([2] * 4)
-        env.reset()
-    env.step([2] * 4)
 
 
 @FAULTS_ON_PURPOSE
@@ -305,16 +254,6 @@ def test_copies_and_attributes(way):
     for text, space in zip(texts, env.action_space.spaces, strict=True):
         assert text in space.examples
     assert env.autoreset_mode is NEXT_STEP
-
-
-def test_a_dense_batch_of_last_observations():
-    env = make_lakes(autoreset_mode=SAME_STEP, obs_mode="grid", max_episode_steps=1)
-    env.reset(seed=0)
-    observations, _, _, truncations, infos = env.step([1] * 4)
-    assert truncations.all()
-    assert infos["final_obs"].dtype == object
-    assert env.final_obs(observations, infos).shape == observations.shape
-    assert isinstance(env.single_observation_space, Box)
 
 
 @pytest.mark.slow

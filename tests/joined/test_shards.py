@@ -2,7 +2,6 @@
 
 import copy
 import functools
-import random
 
 import numpy as np
 import pytest
@@ -168,23 +167,6 @@ def test_random_calls(name, mode, num_shards, dies):
     assert (restarts_of(sharded) > 3) == dies
     for env in (sharded, local):
         env.close()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["grids", "tasks"])
-def test_two_hundred_random_kills(name):
-    id, keywords = CASES[name]()
-    rng = random.Random(0)
-    deaths = {
-        (rng.randrange(3), number): rng.choice(["early", "late", "slow"])
-        for number in rng.sample(range(1, 900), 240)
-    }
-    shards = {"snapshot_interval": 7}
-    sharded, local = make_pair(id, N, 3, deaths=deaths, shards=shards, **keywords)
-    Play(sharded, local, 1).run(700)
-    assert restarts_of(sharded) >= 200
-    sharded.close()
-    assert not any(actor.host for actor in actors_of(sharded).actors.values())
 
 
 @pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.value)

@@ -13,7 +13,6 @@ import pytest
 from numba.core import event
 from numba.core.codegen import JITCodeLibrary
 
-import roll_vec
 from roll_vec.kernels import _cache, _jit, _notice
 from roll_vec.kernels.signals import CriticalSection, signal_delay
 from tests.conftest import JIT_OFF, ROOT
@@ -158,6 +157,7 @@ def play_with_any_array(env):
 sizes = {
     "roll_vec/Sokoban-v0": [
         {"max_steps": 4},
+        {"levels": ["#####\\n#@$.#\\n#####"] * 3},
         {
             "dim_room": (7, 5), "num_boxes": 1, "num_levels": 5, "action_start": 0,
             "action_mask": True, "deadlock": True,
@@ -247,57 +247,26 @@ write_planes(0, 1, np.zeros((1, 3, 3), np.uint8), np.zeros((1, 2, 3, 3), np.uint
 """
 
 
-@pytest.mark.slow
-@needs_jit
-@independent_of_bounds
-def test_the_first_compilation_has_a_notice_and_a_warm_start_none(tmp_path):
-    beside = set((ROOT / "kernels").rglob("*.nb*"))
-    cold = run(FOLD_IN + PLANES, NUMBA_CACHE_DIR=str(tmp_path))
-    # Kernels of others are compiled in silence.
-    others = "import numba\nnumba.njit(lambda x: x + 1)(1)\n"
-    warm = run(FOLD_IN + PLANES + others, NUMBA_CACHE_DIR=str(tmp_path))
-    assert cold == (FOLD_OF_ONE, FIRST_USE + "Grids, ...\n")
-    assert warm == (FOLD_OF_ONE, "")
-    # Nothing stands anywhere else.
-    (folder,) = (tmp_path / "roll_vec").iterdir()
-    assert folder.name.startswith(f"kernels-{roll_vec.__version__}-")
-    assert list(tmp_path.iterdir()) == [folder.parent]
-    assert set((ROOT / "kernels").rglob("*.nb*")) == beside
-
-
 @needs_jit
 @independent_of_bounds
 def test_without_a_place_for_the_cache_kernels_work_after_one_warning(tmp_path):
+    """And after the notice that kernels are compiled."""
     # A file where a directory should be cannot be written into, not even by root.
     blocker = tmp_path / "file"
     blocker.write_text("")
     everywhere = "HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "USERPROFILE"
     out, err = run(
-        "import warnings\nwarnings.simplefilter('always')\n" + FOLD_IN,
+        "import warnings\nwarnings.simplefilter('always')\n" + FOLD_IN + PLANES,
         NUMBA_CACHE_DIR=None,
         **{name: str(blocker / name) for name in everywhere},
     )
     assert out == FOLD_OF_ONE
+    assert err.endswith(FIRST_USE + "Grids, ...\n")
     assert err.count("RuntimeWarning") == 1
     assert err.count("no folder for compiled kernels") == 1
     assert str(blocker) in err
     assert err.count("NUMBA_CACHE_DIR") == 1
     assert list(tmp_path.iterdir()) == [blocker]
-
-
-@independent_of_bounds
-def test_with_the_jit_off_kernels_are_plain_functions():
-    out, err = run(
-        "import numpy as np, types\n"
-        "from roll_vec.kernels.rng import pcg64\n"
-        "from roll_vec.kernels.sokoban import moves as sokoban\n"
-        "print(type(sokoban.step_rooms) is types.FunctionType)\n"
-        "with np.errstate(over='ignore'):\n"
-        "    print(int(pcg64.fold_in(np.uint64(1), np.uint64(1))))",
-        NUMBA_DISABLE_JIT="1",
-    )
-    assert out == "True\n" + FOLD_OF_ONE
-    assert err == ""
 
 
 # -------------------------------------------------------------------------- signals

@@ -1,12 +1,12 @@
-"""Generators draw as `random` and `numpy.random` do; `fold_in` has pinned seeds."""
+"""Mersenne Twisters draw as `random` and `numpy.random`; `fold_in` has pinned seeds.
+
+PCG64 is in ``test_rows_and_generators.py``.
+"""
 
 import random
 
-import numba
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from roll_vec.kernels.rng import pcg64
 from roll_vec.kernels.sokoban import mersenne_twisters
@@ -16,16 +16,6 @@ from tests.conftest import JIT_OFF
 U = np.uint64
 TOP32, TOP64 = 2**32 - 1, 2**64 - 1
 
-
-def compiled(name):
-    """Return the machine code of a function of PCG64: Python runs it as Python."""
-    function = getattr(pcg64, name)
-    return function if JIT_OFF else numba.njit(function.py_func)
-
-
-pcg_seed, pcg_next, pcg_random, pcg_integers, multiply_high = map(
-    compiled, ("pcg_seed", "pcg_next", "pcg_random", "pcg_integers", "_multiply_high")
-)
 
 _some = random.Random(0)
 SEEDS = [0, 1, 1010, 2**31 - 1, 2**31, TOP32 - 1, TOP32]
@@ -78,51 +68,6 @@ def test_fold_in_of_rows_is_the_formula_of_each_row():
     folded = np.zeros_like(seeds)
     pcg64.fold_in_rows(seeds, counters, folded)
     assert folded.tolist() == [fold_in_by_hand(*pair) for pair in pairs]
-
-
-# ---------------------------------------------------------------------- PCG64
-
-
-def seeded_as_pcg(seed):
-    """A generator between two that must stay as they are."""
-    rng_states = np.full((pcg64.PCG_WORDS, 3), 77, U)
-    pcg_seed(rng_states, 1, U(seed))
-    return rng_states
-
-
-def compare_pcg(seed, draws):
-    """Draw as numpy does: 0 stands for `random`, -1 for 64 bits, n for one below n."""
-    reference, rng_states = np.random.default_rng(seed), seeded_as_pcg(seed)
-    state = reference.bit_generator.state
-    words = *state["state"].values(), state["has_uint32"], state["uinteger"]
-    high, low, increment_high, increment_low, *halves = rng_states[:, 1].tolist()
-    own = (high << 64) + low, (increment_high << 64) + increment_low, *halves
-    assert own == words, seed
-    for n in draws:
-        if n > 0:
-            assert pcg_integers(rng_states, 1, n) == reference.integers(n)
-        elif n == 0:
-            assert pcg_random(rng_states, 1) == reference.random()
-        else:
-            raw = reference.bit_generator.random_raw()
-            assert int(pcg_next(rng_states, 1)) == raw
-    assert (rng_states[:, [0, 2]] == 77).all()
-
-
-def test_pcg_draws_as_numpy_below_every_bound():
-    bounds = [*BOUNDS, 2**31, 2**31 + 1, 3 * 2**30 + 1, TOP32]
-    for seed in SEEDS64:
-        for n in bounds:
-            # The half that is left over stays for the next draw of 32 bits.
-            compare_pcg(seed, [n] * (5 if JIT_OFF else 21) + [0, 1000, -1])
-
-
-EDGES = st.sampled_from([0, 1, TOP32, 2**32, TOP64 - TOP32, TOP64])
-
-
-@given(st.integers(0, TOP64) | EDGES, st.integers(0, TOP64) | EDGES)
-def test_multiply_high_is_the_upper_half_of_the_product(a, b):
-    assert int(multiply_high(U(a), U(b))) == (a * b) >> 64
 
 
 # ---------------------------------------------------------- Mersenne Twisters

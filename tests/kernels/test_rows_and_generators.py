@@ -14,6 +14,8 @@ from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import pcg_seed
 from roll_vec.kernels.rows import Row
+from tests.conftest import JIT_OFF
+from tests.kernels.test_rng import BOUNDS, SEEDS64
 
 Variables = namedtuple("Variables", "small flag real board")
 Options = namedtuple("Options", "length rate table")
@@ -239,7 +241,8 @@ def test_what_numpy_refuses_is_refused_before_a_draw(method, values):
 
 
 # Ranges of 32 and of 64 bits, and those at which numpy's method changes.
-HIGHS = [1, 2, 3, 100, 2**31, 2**32 - 3, 2**32 - 2, 2**32 - 1, 2**32, 2**40 + 1, 2**62]
+HIGHS = [*BOUNDS, 2**31, 2**31 + 1, 3 * 2**30 + 1, 2**32 - 3, 2**32 - 2, 2**32 - 1]
+HIGHS += [2**32, 2**40 + 1, 2**62]
 
 
 @pytest.mark.parametrize("kind", range(5))
@@ -250,7 +253,7 @@ def test_generators_draw_as_numpys(kind, high):
     states, p = np.zeros((6, 3), np.uint64), np.array([[0.1, 0.2, 0.3, 0.4]])
     numbers = np.array([[3, 1, 4, 1]])
     own, out = numbers[0].copy(), np.zeros(steps)
-    for seed in (0, 7):
+    for seed in SEEDS64[: 2 if JIT_OFF else None]:
         rng = np.random.Generator(np.random.PCG64(seed))
         with np.errstate(over="ignore"):
             pcg_seed(states, 1, np.uint64(seed))

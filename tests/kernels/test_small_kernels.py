@@ -1,13 +1,9 @@
-"""Observations of grids and scores of a search: equal to plain numpy."""
+"""Observations of grids: equal to plain numpy."""
 
 import numpy as np
 import pytest
 
 from roll_vec.kernels import grids as kernels
-from roll_vec.kernels.webshop import bm25
-from tests.conftest import JIT_OFF
-
-# --------------------------------------------------------------------- grids
 
 SHAPES = [(1, 1, 1), (3, 6, 6), (5, 3, 8), (4, 1, 7)]
 # So many that planes are written in blocks, which run over the ends of planes.
@@ -35,26 +31,3 @@ def test_planes_are_one_hot(shape, num_codes):
         np.testing.assert_array_equal(out[:start], before[:start])
         np.testing.assert_array_equal(out[stop:], before[stop:])
     np.testing.assert_array_equal(out, expected)
-
-
-# ---------------------------------------------------------------------- BM25
-
-
-@pytest.mark.parametrize("k", [0, 1, 2, 7, 50, 200])
-@pytest.mark.parametrize("levels", [1, 3, 1000])
-def test_the_best_are_those_of_a_sorted_list(k, levels):
-    """With few levels most scores are equal, and the earlier document is better."""
-    for seed in range(2 if JIT_OFF else 20):
-        rng = np.random.default_rng(seed)
-        scores = rng.integers(0, levels + 1, int(rng.integers(0, 120))) / 3
-        if seed % 2:
-            # Scores that differ only in float64 are equal as well.
-            scores += (scores > 0) * rng.random(len(scores)) * 1e-12
-        best, best_scores = np.full(k, -1, np.int64), np.zeros(k, np.float32)
-        size = bm25.find_best(scores, best, best_scores)
-        rounded = scores.astype(np.float32)
-        expected = sorted(
-            np.flatnonzero(scores).tolist(), key=lambda i: (-rounded[i], i)
-        )[:k]
-        assert best[:size].tolist() == expected, f"seed {seed}"
-        assert best_scores[:size].tolist() == rounded[expected].tolist()

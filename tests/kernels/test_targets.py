@@ -132,15 +132,25 @@ def task_by_the_rule(level, options):
         {"num_numbers": (2, 3), "operators": "-*", "target_range": (-9, 9)},
         {"num_numbers": 2, "number_range": (0, 2), "target_range": (4, 4)},
         {"num_numbers": 3, "number_range": (0, 1000), "target_range": (400, 500)},
+        # Rewards, limits of answers and the order of operators change no task.
+        {"operators": "/*-+", "max_steps": 3, "score": 5.0, "unary_minus": True},
     ],
 )
 def test_tasks_are_those_of_the_rule(keywords):
     env = Countdown(**keywords)
     options = env.options
-    seeds = [0, 1, 2**32 - 1, 2**32, *range(1000, 1004 if JIT_OFF else 1020)]
+    seeds = [0, 1, 2**32 - 1, 2**32, 2**40, *range(1000, 1004 if JIT_OFF else 1020)]
     for seed in seeds:
         assert list_tasks(env, [seed]) == [task_by_the_rule(env.level_seed, options)]
         assert env.level_seed == seed or seed >= 2**32
+
+
+def test_tasks_of_six_numbers_never_change():
+    # `tests/evaluation/test_splits.py` has the digests of the default tasks.
+    ranges = {"number_range": (1, 100), "target_range": (100, 999)}
+    tasks = list_tasks(Countdown(num_numbers=6, **ranges), range(2))
+    assert tasks[0] == ([71, 72, 22, 12, 84, 18], 746)
+    assert tasks[1] == ([94, 15, 71, 70, 100, 31], 314)
 
 
 @pytest.mark.parametrize("operators", OPERATORS)

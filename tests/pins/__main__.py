@@ -17,6 +17,7 @@ TESTS = [
     "tests/pins",  # the digests of trajectories
     "tests/arrays/test_golden.py",
     "tests/envs/webshop/test_env.py",
+    "tests/envs/frozen_lake/test_env.py",  # beside Gymnasium's lake
     "tests/contract/test_lockstep.py",  # beside SyncVectorEnv
     "tests/contract/test_conformance.py",  # the public checker
     "tests/pool/test_leftovers.py",

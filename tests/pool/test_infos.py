@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 
 from roll_vec.errors import ResetNeededError
-from tests.contract.cases import assert_same
 from tests.pool.cases import (
-    NAMED_EXECUTORS,
     pool,
-    sync,
 )
 from tests.pool.envs import Talker
-from tests.thinning import one_in
 
 
 class Opaque:
@@ -58,24 +54,6 @@ class Odd(Talker):
 def odd(make, on_reset=True):
     """Return constructors of three environments; the middle one is odd."""
     return [Talker, lambda: Odd(make, on_reset), Talker]
-
-
-# Infos that Gymnasium's batch takes too.
-STACKABLE = {
-    "int": lambda: {1: 2, None: "x", (1, 2): 0.5},
-    "nested int": lambda: {"inventory": {0: 3, "deep": {7: [1]}}},
-    "datetime": lambda: {"at": np.datetime64(5, "ns")},
-    "one text": lambda: {1: 2, "1": 3},
-}
-
-
-@one_in(3, "workers, kind", NAMED_EXECUTORS, [*STACKABLE])
-def test_keys_need_not_be_texts(kind, workers):
-    fns = odd(STACKABLE[kind])
-    with pool(fns, **workers) as env, sync(fns) as twin:
-        assert_same(env.reset(seed=1), twin.reset(seed=1))
-        for action in ("odd", "go", "odd", "odd", "go"):
-            assert_same(env.step((action,) * 3), twin.step((action,) * 3))
 
 
 def test_an_info_that_holds_itself_demands_a_reset():

@@ -27,12 +27,8 @@ from roll_vec.vector.space_batches import (
 
 IDS = ARRAY, POOL = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 FIELDS = {field.name: field.default for field in dataclasses.fields(BatchOptions)}
-# By keyword: a value that is not the default, and a value that is refused.
-VALUES = {
-    "autoreset_mode": (AutoresetMode.DISABLED, "never"),
-    "copy": (False, 0),
-    "group_size": (2, 0),
-}
+# By keyword: a value that is not the default.
+VALUES = {"autoreset_mode": AutoresetMode.DISABLED, "copy": False, "group_size": 2}
 
 
 def make_pool(**keywords):
@@ -45,6 +41,7 @@ def make_pool(**keywords):
 REFUSED = {
     "num_envs": (0, -1, 1.5, "4", None, True),
     "group_size": (0, -2, 3, 8, 1.0, None, True),
+    "copy": (0, None),
     "max_episode_steps": (0, -2, 1.5, "9", True, False),
     "num_threads": (0, -1, 1.5, "2", True),
     "autoreset_mode": ("next_step", "Same_Step", "", None, 0),
@@ -62,14 +59,15 @@ MAKERS = {
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_keyword_becomes_an_attribute_of_every_batch(name, maker):
-    value, refused = VALUES[name]
     make = MAKERS[maker]
-    for keywords, expected in (({}, FIELDS[name]), ({name: value}, value)):
-        env = make(**keywords)
+    for expected in (FIELDS[name], VALUES[name]):
+        env = make() if expected == FIELDS[name] else make(**{name: expected})
         assert getattr(env, name) == expected
         env.close()
-    with pytest.raises(InvalidOptionError, match=f"^{name}: expected .*, got "):
-        make(**{name: refused})
+    for refused in REFUSED[name]:
+        told = f"^{name}: expected .*, got {refused!r}"
+        with pytest.raises(InvalidOptionError, match=told):
+            make(**{name: refused})
 
 
 @pytest.mark.parametrize(
@@ -94,7 +92,7 @@ def test_a_keyword_is_shown_and_is_for_batches_alone(name):
     assert f"\n    {name} : " in BatchOptions.__doc__
     for id in IDS:
         with pytest.raises(UnknownOptionError, match=f"argument '{name}'"):
-            gymnasium.make(id, **{name: VALUES[name][0]})
+            gymnasium.make(id, **{name: VALUES[name]})
 
 
 @pytest.mark.parametrize("maker", MAKERS)

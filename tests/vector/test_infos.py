@@ -36,9 +36,15 @@ KINDS = {
     "float32": st.floats(-9, 9, width=32).map(np.float32),
     "numpy bool": st.booleans().map(np.bool_),
     "array": st.lists(st.integers(0, 9), min_size=2, max_size=2).map(np.array),
-    "dict": st.fixed_dictionaries({}, optional={"a": st.integers(0, 9)}),
+    "dict": st.fixed_dictionaries(
+        {}, optional={"a": st.integers(0, 9), 0: st.lists(st.none(), max_size=2)}
+    ),
     "_hidden": st.integers(0, 9),
     7: st.text(max_size=3),
+    # Both have one mask.
+    "7": st.text(max_size=3),
+    None: st.text(max_size=3),
+    (1, 2): st.just(0.5),
 }
 
 
@@ -84,7 +90,7 @@ def test_the_layout_is_gymnasiums(infos, env_ids):
     assert_same(stacked, gymnasium_layout(own))
     # Those that are cut out of the layout of all are the same, and so are the others.
     for info in infos:
-        for key in ("dict", "_hidden", 7):
+        for key in ("dict", "_hidden", 7, "7", None, (1, 2)):
             info.pop(key, None)
     others = [{} if i in env_ids else info for i, info in enumerate(infos)]
     has_ended = np.isin(np.arange(NUM_ENVS), ids)

@@ -15,7 +15,7 @@ from roll_vec.errors import (
 )
 from roll_vec.seeding import episode_seed
 from tests.gymnasium_versions import Lake
-from tests.oracles.frozen_lake import OracleFrozenLake, generate_map
+from tests.oracles.frozen_lake import generate_map
 from tests.plain import PlainKernels
 
 ID, RANDOM = "roll_vec/FrozenLake-v1", "roll_vec/RandomFrozenLake-v0"
@@ -30,6 +30,7 @@ OPTIONS = [
     {"desc": generate_random_map(size=12, seed=3)},
     {"desc": np.array([[b"F", b"S"], [b"G", b"H"]]), "map_name": None},
     {"desc": ("GSG", "HFS")},
+    {"desc": ["SFFFFFG"], "reward_schedule": (0.1, 0.2, 0.3)},
 ]
 each_option = pytest.mark.parametrize(
     "options", OPTIONS, ids=lambda options: str(options)[:50]
@@ -62,6 +63,32 @@ def test_attributes_are_gymnasiums(options):
     assert ours.desc.dtype == theirs.desc.dtype
     for name in ("nrow", "ncol", "observation_space", "action_space"):
         assert getattr(ours, name) == getattr(theirs, name)
+
+
+@each_option
+def test_steps_and_their_slips_are_gymnasiums(options):
+    ours, theirs = gymnasium.make(ID, **options).unwrapped, Lake(**options)
+    rng, num_ends = np.random.default_rng(0), 0
+    for seed in (3, None, 2**64 - 1, None, 3**90, *[None] * 20):
+        assert ours.reset(seed=seed) == theirs.reset(seed=seed)
+        for action in rng.choice([0, 1, 2, 2, 3], 30).tolist():
+            mine, other = ours.step(action), theirs.step(action)
+            infos = [mine[-1].pop("prob"), other[-1].pop("prob")]
+            assert (mine[:4], infos[0]) == (other[:4], infos[1])
+            assert type(mine[1]) is type(infos[0]) is float
+            if mine[2]:
+                num_ends += 1
+                break
+    assert num_ends
+
+
+def test_limits_are_gymnasiums():
+    for name in ("FrozenLake-v1", "FrozenLake8x8-v1"):
+        ids = name, f"roll_vec/{name}"
+        limits = [gymnasium.spec(id).max_episode_steps for id in ids]
+        assert limits[0] == limits[1]
+    default = gymnasium.make("roll_vec/FrozenLake8x8-v1").unwrapped
+    assert default.P == Lake(map_name="8x8").P
 
 
 @pytest.mark.parametrize("desc", [[b"SF", b"FG"], np.array([b"SF", b"FG"])])
@@ -97,12 +124,9 @@ def test_attributes_of_a_random_lake_are_those_of_its_map(config):
         assert (env.desc.dtype, env.desc.shape) == (np.dtype("S1"), grid.shape)
         assert (env.nrow, env.ncol) == grid.shape
         cells = "".join(rows)
-        # Slips are those of the episode's seed and not of the level.
-        lake = OracleFrozenLake(rows)
-        assert env.s == env.start == lake.reset(seed) == cells.index("S")
+        assert env.s == env.start == cells.index("S")
         for action in (1, 2, 3, 4, 2, 3):
-            grid, *_, info = env.step(action)
-            assert env.s == lake.step(action - 1).position
+            grid = env.step(action)[0]
             assert grid.ravel()[env.s] == {"S": 0, "F": 0, "H": 4, "G": 5}[cells[env.s]]
             code = {"S": 1, "F": 1, "H": 2, "G": 3}[cells[env.s]]
             assert env.board.ravel()[env.s] == code

@@ -15,9 +15,6 @@ from tests.kernels.test_rng import fold_in_by_hand
 from tests.oracles import sokoban as oracle
 from tests.plain import PlainKernels
 
-# ---------------------------------------------------------------------------- rules
-
-
 # --------------------------------------------------------------------- generation
 
 UNTOUCHED = -1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from roll_vec.kernels.sokoban import deadlocks, solver
+from roll_vec.envs.sokoban import solver
 from roll_vec.kernels.sokoban.cell_sets import words_of
 from tests.conftest import JIT_OFF
 from tests.kernels.sokoban.positions import (
@@ -19,43 +19,38 @@ OBJECTIVES = ["moves", "pushes"]
 both_objectives = pytest.mark.parametrize("objective", OBJECTIVES)
 
 
-def solve(grids, objective, max_states=10**6, capacity=1 << 18, paths=1 << 20):
-    """Return the status of each room, its directions, its pushes, and how it ended."""
-    number, height, width = grids.shape
-    counts = np.zeros((2, number), np.int32)
-    results = np.full(number, -1, np.int8), *counts, np.zeros(number, np.int64)
-    workspace = solver.make_workspace(height, width, capacity, paths)
-    flat = np.ascontiguousarray(grids).reshape(number, -1)
-    sizes = height, width, words_of(height, width)
-    limits = OBJECTIVES.index(objective), max_states
-    row, reason = solver.solve_rows(
-        0, number, flat, *sizes, *limits, workspace, results
-    )
-    statuses, num_moves, num_pushes, ends = results
-    starts = np.concatenate([[0], ends[:-1]])
-    directions = [
-        workspace.paths[start:end].tolist()
-        for start, end in zip(starts[:row], ends[:row], strict=True)
-    ]
-    assert [len(path) for path in directions] == num_moves[:row].tolist()
-    return statuses.tolist(), directions, num_pushes.tolist(), (row, reason)
+# The resources of a search, and of the first workspace that it gets.
+SMALL = {"_ROOMS_PER_THREAD": 4, "_FIRST_STATES": 256, "_FIRST_DIRECTIONS": 16}
+# With the JIT off, numpy's error state is that of one thread.
+NUM_THREADS = 1 if JIT_OFF else 3
+
+
+def solve(grids, objective, **more):
+    """Return the status of each room, its directions, and its pushes, as lists."""
+    solutions = solver.solve_rooms(grids, objective, **more)
+    directions, num_pushes, statuses = zip(*solutions, strict=True)
+    paths = [None if each is None else each.tolist() for each in directions]
+    assert {each.dtype for each in directions if each is not None} <= {np.dtype("i1")}
+    return list(statuses), paths, list(num_pushes)
 
 
 def check(grids, objective):
     """Compare rooms with the search in plain Python; return how many are unsolvable."""
-    statuses, directions, num_pushes, end = solve(grids, objective)
-    assert end == (len(grids), solver.DONE)
-    for grid, status, path, pushes in zip(
-        grids, statuses, directions, num_pushes, strict=True
+    statuses, paths, pushes = solve(grids, objective)
+    lengths = solver.measure_rooms(grids)[OBJECTIVES.index(objective)]
+    assert lengths.dtype == np.int32
+    for grid, *solution, length in zip(
+        grids.tolist(), statuses, paths, pushes, lengths, strict=True
     ):
-        best = measure(grid.tolist(), objective)
-        assert status == (solver.UNSOLVABLE if best is None else solver.SOLVED)
+        best = measure(grid, objective)
         if best is None:
-            assert path == []
+            assert (*solution, length) == ("unsolvable", None, 0, solver.NO_SOLUTION)
         else:
-            assert replay(grid.tolist(), path) == (True, pushes)
-            assert best == (len(path) if objective == "moves" else pushes)
-    return statuses.count(solver.UNSOLVABLE)
+            status, path, num_pushes = solution
+            assert (status, length) == ("solved", best)
+            assert replay(grid, path) == (True, num_pushes)
+            assert best == (len(path) if objective == "moves" else num_pushes)
+    return statuses.count("unsolvable")
 
 
 @both_objectives
@@ -75,6 +70,30 @@ def test_random_positions(objective, dim_room, num_boxes):
 
 
 @both_objectives
+def test_generated_rooms_with_any_threads_and_workspaces(objective, monkeypatch):
+    rng, number = np.random.default_rng(0), 3 if JIT_OFF else 14
+    grids = draw_generated(number, (6, 6), 3)
+    grids = np.concatenate([grids, play_randomly(rng, grids, 20)])
+    check(grids, objective)
+    solutions = solve(grids, objective)
+    for name, value in SMALL.items():
+        monkeypatch.setattr(solver, name, value)
+    assert solve(grids, objective, num_threads=NUM_THREADS) == solutions
+    # All directions fill the first workspace, or are one too many.
+    count = sum(len(path or ()) for path in solutions[1])
+    monkeypatch.setattr(solver, "_ROOMS_PER_THREAD", 64)
+    for length in (count, count - 1):
+        monkeypatch.setattr(solver, "_FIRST_DIRECTIONS", length)
+        assert solve(grids, objective) == solutions
+    # A larger workspace is given back; without memory for it a search gives up.
+    assert solver._scratch._key[2:] == (256, count - 1)
+    monkeypatch.setattr(solver, "_MAX_BYTES", 0)
+    if objective == "moves":  # which need more states
+        assert "gave up" in solve(grids, objective)[0]
+        assert solver.GAVE_UP in solver.measure_rooms(grids)[0]
+
+
+@both_objectives
 @pytest.mark.parametrize(
     "size",
     [
@@ -88,7 +107,7 @@ def test_larger_rooms(objective, size):
     rng = np.random.default_rng(2)
     rooms = draw_random(rng, 2 if JIT_OFF else 15, (6, 6), 2)
     far = np.pad(rooms, ((0, 0), (size - 6, 0), (size - 6, 0)))
-    assert solve(far, objective)[:3] == solve(rooms, objective)[:3]
+    assert solve(far, objective) == solve(rooms, objective)
 
 
 @both_objectives
@@ -101,7 +120,7 @@ def test_corridors(objective, width):
     row[1, 0, [-1, -2, 0]] = 5, 4, 2
     grids = np.pad(row, ((0, 0), (1, 1), (1, 1)))
     count = width - 4
-    assert solve(grids, objective)[1:3] == ([[3] * count, [2] * count], [count] * 2)
+    assert solve(grids, objective)[1:] == ([[3] * count, [2] * count], [count] * 2)
 
 
 # By name: the room, and the moves of its shortest solution.
@@ -119,40 +138,21 @@ SPECIAL = {
 def test_special_rooms(name):
     text, length = SPECIAL[name]
     for objective in OBJECTIVES:
-        (status,), (path,), *_ = solve(parse(text)[np.newaxis], objective)
-        assert status == (solver.UNSOLVABLE if length is None else solver.SOLVED)
-        assert len(path) == (length or 0)
+        (status,), (path,), _ = solve(parse(text)[np.newaxis], objective)
+        assert status == ("unsolvable" if length is None else "solved")
+        assert path == length or len(path) == length
 
 
-def test_limits():
-    """A search gives up at its limit; a workspace that is too small says so."""
-    grids = draw_generated(3, num_boxes=3)
-    statuses, directions, *_ = solve(grids, "moves")
-    assert statuses == [solver.SOLVED] * 3
-    assert solve(grids, "moves", max_states=5)[0] == [solver.GAVE_UP] * 3
-    hard = draw_generated(1, (10, 10), 4)
-    assert solve(hard, "moves", capacity=256)[3] == (0, solver.NEEDS_SPACE)
-    # The first two solutions fill the place for directions, the third one is too much.
-    length = len(directions[0]) + len(directions[1])
-    for paths in (length, length + len(directions[2]) - 1):
-        short = solve(grids, "moves", paths=paths)
-        assert short[1] == directions[:2]
-        assert short[3] == (2, solver.NEEDS_PATHS)
-    exact = solve(grids, "moves", paths=sum(map(len, directions)))
-    assert exact[1] == directions
+def test_searches_that_give_up_and_no_rooms():
+    grids = draw_generated(3)
+    assert solve(grids, "moves", max_states=5) == (["gave up"] * 3, [None] * 3, [0] * 3)
+    steps, pushes = solver.measure_rooms(grids, max_states=2)
+    assert set(steps.tolist()) == set(pushes.tolist()) == {solver.GAVE_UP}
+    assert solver.solve_rooms(grids[:0]) == []
+    assert [len(length) for length in solver.measure_rooms(grids[:0])] == [0, 0]
 
 
 # ---------------------------------------------------------------------- dead ends
-
-
-def mark(grids):
-    """Return whether each room is a dead end, by the tests that are made."""
-    number, height, width = grids.shape
-    out = np.zeros(number, np.bool_)
-    flat = np.ascontiguousarray(grids).reshape(number, -1)
-    words = words_of(height, width)
-    deadlocks.mark_deadlocks(0, number, flat, height, width, words, out)
-    return out
 
 
 # By name: the room, and whether it is a dead end that is marked.
@@ -190,19 +190,18 @@ ROOMS = {
 def test_dead_cells_frozen_boxes_and_rooms_that_only_look_like_them(name):
     text, is_dead = ROOMS[name]
     grids = parse(text)[np.newaxis]
-    status = solver.UNSOLVABLE if is_dead else solver.SOLVED
-    assert solve(grids, "pushes")[0] == [status]
+    assert solve(grids, "pushes")[0] == ["unsolvable" if is_dead else "solved"]
     for size in (grids, pad(grids)):
-        assert mark(size).tolist() == [is_dead]
+        assert solver.mark_deadlocks(size).tolist() == [is_dead]
 
 
 def marked_share(grids):
     """Check that all marked rooms are dead ends; return their share of dead ends."""
-    marks = mark(grids)
-    np.testing.assert_array_equal(mark(pad(grids)), marks)
+    marks = solver.mark_deadlocks(grids)
+    np.testing.assert_array_equal(solver.mark_deadlocks(pad(grids)), marks)
     statuses = np.array(solve(grids, "pushes")[0])
-    assert set(statuses.tolist()) <= {solver.SOLVED, solver.UNSOLVABLE}
-    is_dead = statuses == solver.UNSOLVABLE
+    assert set(statuses.tolist()) <= {"solved", "unsolvable"}
+    is_dead = statuses == "unsolvable"
     assert not (marks & ~is_dead).any()
     return marks.sum() / is_dead.sum()
 
