@@ -290,6 +290,9 @@ KeepsTheCallersList 11: internal-memory
 ReturnsAnArray 11: observation-layout
 - return tuple(texts)
 + return np.array(texts)
+ReturnsAnEmptyBuffer: text-stale
+- return tuple(texts)
++ return ("a" * 60,) * self.num_envs
 InfosOfFixedWidth 11: info-dtype
 - infos["said"], infos["_said"] = np.where(rows, texts, None), rows.copy()
 + infos["said"] = np.array(np.where(rows, texts, "").tolist())
