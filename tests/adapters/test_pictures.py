@@ -11,8 +11,6 @@ from roll_vec.adapters.verl_agent import build_sokoban_envs
 from tests.adapters.stand_ins import room_to_rgb
 
 ROOM = {"dim_room": (6, 7), "num_boxes": 2, "search_depth": 50}
-NEEDS_SOKOBAN = "the pictures are those of the installed gym-sokoban"
-NEEDS_PYGAME = "Gymnasium draws its pictures with pygame"
 CODES = {glyph: code for code, glyph in enumerate("#_O√XPS")}
 ANSWERS = [*"LDRU", "", "<answer>Jump</answer>"]
 NAMES = dict(zip("LDRU", ("Left", "Down", "Right", "Up"), strict=True))
@@ -37,15 +35,15 @@ def frames(env, seed):
 # ------------------------------------------------------------------------ gym-sokoban
 
 
-def check_rooms(draw):
-    """Compare rooms to the pictures of a ``room_to_rgb``, through all adapters."""
+# The package itself: `tests/frameworks/roll/compare.py`.
+def test_rooms_have_the_tiles_of_the_package(stand_ins):
     texts = GemSokobanEnv(**ROOM)
     pixels = GemSokobanEnv(**ROOM, render_mode="rgb_array")
     for seed in range(5):
         both = zip(frames(texts, seed), frames(pixels, seed), strict=True)
         for (_, text), (_, picture) in both:
             room = np.array([[CODES[glyph] for glyph in row] for row in text.split()])
-            expected = draw(room)
+            expected = room_to_rgb(room)
             assert (picture.dtype, picture.shape) == (np.uint8, (96, 112, 3))
             np.testing.assert_array_equal(picture, expected)
             np.testing.assert_array_equal(texts.render("rgb_array"), expected)
@@ -53,19 +51,7 @@ def check_rooms(draw):
             assert pixels.render("text") == text
     envs = build_sokoban_envs(0, 2, 1, env_kwargs=ROOM)
     for picture, grid in zip(envs.reset()[0], envs.render("state"), strict=True):
-        np.testing.assert_array_equal(picture, draw(grid))
-
-
-def test_rooms_have_the_tiles_of_the_package(stand_ins):
-    check_rooms(room_to_rgb)
-
-
-# imageio warns of a function that gym-sokoban calls.
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_rooms_are_gym_sokobans():
-    reason = NEEDS_SOKOBAN
-    utils = pytest.importorskip("gym_sokoban.envs.render_utils", reason=reason)
-    check_rooms(utils.room_to_rgb)
+        np.testing.assert_array_equal(picture, room_to_rgb(grid))
 
 
 def test_without_gym_sokoban_texts_work(monkeypatch):
@@ -110,7 +96,7 @@ def read_lake(text, start):
 
 @pytest.mark.parametrize("keywords", LAKES, ids=["oblong", "wide", "small"])
 def test_lakes_are_gymnasiums(keywords):
-    pytest.importorskip("pygame", reason=NEEDS_PYGAME)
+    pytest.importorskip("pygame", reason="Gymnasium draws with it")
     texts = GemFrozenLakeEnv(**keywords)
     pixels = GemFrozenLakeEnv(**keywords, render_mode="rgb_array")
     seen = set()
