@@ -21,11 +21,6 @@ def table_of(out):
     return dict(re.findall(r"^  (\S.*?)  +(\S.*)$", out, re.MULTILINE))
 
 
-def strip_colours(text):
-    """Return a text without its colour sequences."""
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
-
-
 @contextmanager
 def changed_run(path="run.npz"):
     """Give the header's entry and the arrays of a saved run, to be changed.
@@ -190,7 +185,7 @@ class BareEcho(Echo):  # in no pool: what it raises ends the step
 
 
 class Corridor(roll_vec.BaseDiscreteActionEnv):
-    ACTION_LOOKUP: ClassVar = {1: "Left", 2: "Right"}
+    ACTION_LOOKUP: ClassVar = {1: "Walk back", 2: "Right"}
     metadata: ClassVar = {"render_modes": ["text"]}
 
     def __init__(self, length=5, render_mode=None):
@@ -212,22 +207,14 @@ class Corridor(roll_vec.BaseDiscreteActionEnv):
     def render(self):
         return "".join(".@"[place == self.position] for place in range(self.length))
 
-
-class Hall(Corridor):
-    ACTION_LOOKUP: ClassVar = {1: "Walk back", 2: "Right"}
-
-
-class Guide(Hall):
     @property
     def oracle_action(self):
         return None if self.position in (0, self.length - 1) else 2
 
 
-roll_vec.register("mine/Guide-v0", Guide)
 gymnasium.register("mine/BareEcho-v0", BareEcho, max_episode_steps=3)
 roll_vec.register("mine/Echo-v0", Echo, max_episode_steps=3)
 roll_vec.register("mine/Corridor-v0", Corridor)
-roll_vec.register("mine/Hall-v0", Hall)
 """
 
 

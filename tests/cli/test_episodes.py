@@ -100,7 +100,7 @@ def test_the_oracle_of_an_environment_of_the_user_is_found(run, user_module):
     # In other processes; the transcripts have one in this.
     flags = ("-o", "workers=2", "-o", "executor=process", "--policy", "oracle")
     size = ("--num-envs", 4, "--steps", 12)
-    outcome = run("rollout", f"{user_module}:mine/Guide-v0", *size, *flags)
+    outcome = run("rollout", f"{user_module}:mine/Corridor-v0", *size, *flags)
     # Every episode takes two steps to the right and one reset.
     assert outcome.table["episodes"] == "16"
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from roll_vec.cli import main
-from tests.cli.small_envs import LINE, NINES, RAISES
+from tests.cli.small_envs import LINE, NINES
 from tests.envs.sokoban.user_levels import COLLECTION
 from tests.gymnasium_versions import needs
 
@@ -42,10 +42,6 @@ ERRORS = [
     ("rollout roll_vec/Sokoban --out a.npz --out b.npz", "one file of a kind, got a.n"),
     ("rollout roll_vec/Sokoban -o levels={1} --out a.npz", "levels"),
     (f"rollout {ECHO} --num-envs 4 --policy builtins:len", "returned int, expected a"),
-    (
-        f"rollout user_envs:mine/BareEcho-v0 --num-envs 2 --policy {RAISES}",
-        "out of [paper]",
-    ),
     (f"warm {LAKE} Lake-v0", "no environment Lake-v0"),
     (f"warm {LAKE} -o slip=1", "keyword argument 'slip'; those that exist"),
     ("warm -o num_boxes=4", "argument -o: expected with an ID: keywords differ"),

@@ -108,7 +108,7 @@ def test_info_is_json_for_programs(run):
 
 def test_environments_of_users_and_of_gymnasium_are_explained(run, user_module):
     out = run("info", f"{user_module}:mine/Corridor-v0").out
-    for text in ("\n  1 Left, 2 Right\n", "\n  length=5 ", "workers=0"):
+    for text in ("\n  1 Walk back, 2 Right\n", "\n  length=5 ", "workers=0"):
         assert text in out
     everything = run("envs", user_module).out
     assert "roll_vec/Sokoban-v0 " in everything

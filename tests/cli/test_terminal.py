@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from tests.cli.conftest import strip_colours
+from roll_vec.render.ansi import strip_colours
 from tests.cli.small_envs import LINE, SUM, Line
 from tests.envs.sokoban.user_levels import COLLECTION
 
