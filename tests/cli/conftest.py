@@ -1,8 +1,6 @@
 """Fixtures that run the command line as a user does, and return its output."""
 
-import hashlib
 import io
-import json
 import re
 import sys
 from contextlib import contextmanager
@@ -10,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 
 import gymnasium
-import numpy as np
 import pytest
 
 from roll_vec.cli import main, make_parser
+from roll_vec.storage.npz_files import read_npz, write_npz
 
 
 def table_of(out):
@@ -22,27 +20,14 @@ def table_of(out):
 
 
 @contextmanager
-def changed_run(path="run.npz"):
-    """Give the header's entry and the arrays of a saved run, to be changed.
+def changed_run(path="run.npz", version=3):
+    """Give the header and the arrays of a saved run, to be changed.
 
     The digests are made anew: what is changed is false, and not damaged.
     """
-    with np.load(path) as file:
-        arrays = dict(file)
-    entry, _ = json.loads(arrays.pop("header").tobytes()), arrays.pop("sha256")
-    yield entry, arrays
-    entry["arrays"] = {
-        name: {
-            "dtype": array.dtype.str,
-            "shape": list(array.shape),
-            "sha256": hashlib.sha256(array.tobytes()).hexdigest(),
-        }
-        for name, array in arrays.items()
-    }
-    header = json.dumps(entry).encode()
-    digest = hashlib.sha256(header).digest()
-    header, digest = (np.frombuffer(each, np.uint8) for each in (header, digest))
-    np.savez_compressed(path, header=header, sha256=digest, **arrays)
+    header, arrays = read_npz(path, "run", 3)
+    yield header, arrays
+    write_npz(path, "run", version, header, arrays)
 
 
 @dataclass(frozen=True)
