@@ -1,7 +1,6 @@
 """Only regular files are replaced, whole; a changed data file is noticed."""
 
 import errno
-import gzip
 import json
 import os
 import pickle
@@ -27,7 +26,6 @@ from roll_vec.errors import (
 )
 from roll_vec.evaluation import find_split
 from roll_vec.evaluation.results import ResultHeader, ResultLog, read_results
-from roll_vec.pool.factories import resolve_paths
 from roll_vec.storage import data_files
 from roll_vec.storage.files import check_regular, replace_file
 from tests.envs.webshop import shops
@@ -331,13 +329,6 @@ def test_the_digest_of_a_stored_shop_is_the_one_at_its_end(tmp_path, monkeypatch
     assert len(WebShop(products=path).catalogue.products) == 20
 
 
-def test_the_paths_of_a_pool_are_absolute(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    keywords = {"products": "none.json", "attributes": 3, "split": "all"}
-    resolved = resolve_paths(keywords, WebShop.DATA_FILES)
-    assert resolved == {**keywords, "products": str(tmp_path / "none.json")}
-
-
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     paths = shops.write(tmp_path)
     build = "roll_vec.envs.webshop.catalogue.build"
@@ -347,15 +338,3 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     match = r"products: .* since reading it began"
     with pytest.raises(InvalidOptionError, match=match):
         WebShop(**paths)
-
-
-def test_a_compressed_text_is_read_as_a_plain_one(tmp_path):
-    plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"
-    plain.write_text("é\r\n" * 100_000, "utf-8")
-    packed.write_bytes(gzip.compress(plain.read_bytes(), 1))
-    for read in (list, lambda file: file.read()):
-        with (
-            data_files.open_text(str(plain)) as one,
-            data_files.open_text(str(packed)) as other,
-        ):
-            assert read(one) == read(other)

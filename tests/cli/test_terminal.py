@@ -109,29 +109,6 @@ def test_frames_are_drawn_over_one_another(screen):
 SMALL = ("--num-envs", 4, "--steps", 12, "--seed", 7, "--out", "run.npz")
 
 
-def test_ctrl_c_shows_and_saves_what_was_done(run, policy_of):
-    policy = policy_of(
-        "calls = []\n"
-        "def act(observations):\n"
-        "    calls.append(1)\n"
-        "    if len(calls) == 8:\n"
-        "        raise KeyboardInterrupt\n"
-        "    return [1] * len(observations)\n"
-    )
-    limit = ("-o", "max_episode_steps=5", "--policy", policy)
-    outcome = run("rollout", SOKOBAN, *SMALL, *limit)
-    assert outcome.code == 130
-    assert outcome.err == "roll-vec: interrupted after 7 of 12 steps\n"
-    table = outcome.table
-    # The sixth step is a reset.
-    assert (table["environment steps"], table["episodes"]) == ("24", "4")
-    with np.load("run.npz") as saved:
-        assert saved["lengths"].tolist() == [5] * 4
-    assert not Path("rollout.png").exists()
-    outcome = run("replay", "run.npz")
-    assert (outcome.code, " 7 steps (" in outcome.out) == (0, True)
-
-
 class Loud(gymnasium.vector.VectorEnv):
     """Ctrl-C comes while the results of a step are recorded, or in the first reset."""
 

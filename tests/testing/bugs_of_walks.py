@@ -135,6 +135,10 @@ IntSeedsDiffer 5: seed-list
 + seed = [None if seed is None else seed + i + 1 for i in range(self.num_envs)]
 - return tuple(self.seeds)
 + return tuple(seed - 1 for seed in self.seeds)
+RefusesListsOfSeeds: seed-list
+< if len(seed) != self.num_envs:
++ elif isinstance(seed, list):
++     raise TypeError(seed)
 SeedsByBatchSize 6: seed-batch seed-list np-random-seed
 - seed = [None if seed is None else seed + i for i in range(self.num_envs)]
 + n = self.num_envs

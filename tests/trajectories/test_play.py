@@ -175,43 +175,6 @@ def test_a_long_episode_does_not_fill_the_memory(countdowns):
 # ---------------------------------------------------------------------------- splits
 
 
-def play_random(split, num_envs, seed=3):
-    envs = split.make_vec(num_envs)
-    results = play_split(split, envs, UniformPolicy(envs, seed))
-    envs.close()
-    return results
-
-
-def first_episodes(id, name, count):
-    """Return the first episodes of a split as one of their own."""
-    split = find_split(id, name)
-    return Split(id, name, "", lambda: split.seeds[:count], "", split.keywords)
-
-
-@pytest.mark.parametrize(
-    ("id", "name"),
-    [
-        ("roll_vec/FrozenLake-v1", "test"),
-        ("roll_vec/RandomFrozenLake-v0", "test"),
-        ("roll_vec/Countdown-v0", "test"),
-    ],
-)
-def test_results_are_those_of_trajectories_whatever_the_batch(id, name):
-    split = first_episodes(id, name, 12)
-    results = play_random(split, 12)
-    assert (results.lengths > 0).all()
-    # More environments than episodes, one, and a part that does not divide them.
-    for num_envs in (20, 1, 5):
-        for field, values in vars(play_random(split, num_envs)).items():
-            np.testing.assert_array_equal(values, getattr(results, field), field)
-    envs = split.make_vec(7)
-    trajectories = [*play_seeds(envs, split.seeds, UniformPolicy(envs, 3))]
-    assert results.returns.tolist() == [each.total_reward for each in trajectories]
-    assert results.lengths.tolist() == [each.num_steps for each in trajectories]
-    assert results.successes.tolist() == [each.success for each in trajectories]
-    assert not results.faults.any()
-
-
 def test_environments_of_another_task_or_mode_are_refused():
     split = find_split("roll_vec/Sokoban-v0", "test")
     own = {"id": split.id, "autoreset_mode": "Disabled", **split.keywords}
