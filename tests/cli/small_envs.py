@@ -23,7 +23,7 @@ zeros, twos, nines = partial(_act, 0), partial(_act, 2), partial(_act, 9)
 raises, exits = partial(_act, "raise"), partial(_act, "exit")
 silent = partial(_act, "silent")
 ZEROS, TWOS, NINES = f"{MODULE}:zeros", f"{MODULE}:twos", f"{MODULE}:nines"
-RAISES, EXITS, SILENT = f"{MODULE}:raises", f"{MODULE}:exits", f"{MODULE}:silent"
+EXITS, SILENT = f"{MODULE}:exits", f"{MODULE}:silent"
 
 
 class Line(gymnasium.Env):

@@ -16,7 +16,6 @@ from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
 from roll_vec.storage.npz_files import read_npz
 from tests.cli.conftest import changed_run
 from tests.conftest import JIT_OFF
-from tests.pool.cases import FAULTS_ON_PURPOSE
 from tests.thinning import one_in
 
 MODES = ["NextStep", "SameStep", "Disabled"]
@@ -166,14 +165,6 @@ def test_other_workers_and_threads_are_identical(save, equals, user_module):
     equals("-o", "num_threads=1")
     save(LAKE, "--num-envs", 2, "--steps", 520, "-o", "max_episode_steps=9")
     equals(num_steps=520)
-
-
-@FAULTS_ON_PURPOSE
-def test_faults_are_played_again(save, equals, user_module, policy_of):
-    answers = "answers = ['raise', 'silent', '3', '4']\n"
-    act = "def act(_): answers.append(answers.pop(0)); return answers\n"
-    save(ECHO, *SMALL, "--policy", policy_of(answers + act))
-    equals()
 
 
 # ---------------------------------------------------------------- differences
