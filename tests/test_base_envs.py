@@ -88,12 +88,6 @@ def test_many_episode_seeds_equal_single_ones(pairs):
     assert derived.tolist() == [seeding.episode_seed(s, k) for s, k in pairs]
 
 
-def test_entropy_is_fresh_and_below_64_bits():
-    draws = {seeding.draw_entropy() for _ in range(50)}
-    assert len(draws) == 50
-    assert all(type(seed) is int and 0 <= seed < 2**64 for seed in draws)
-
-
 # -------------------------------------------------------------- base classes and states
 
 

@@ -1,13 +1,11 @@
-"""`roll-vec doctor`, also in a checkout without links, and `webshop index`."""
+"""`roll-vec doctor`, also in a checkout without links."""
 
-import json
 import subprocess
 import sys
 from importlib import metadata
 
 import roll_vec
 from tests.conftest import ROOT
-from tests.envs.webshop.shops import ITEMS, write
 
 
 def test_doctor_shows_versions_folders_and_cores(works, monkeypatch):
@@ -51,20 +49,3 @@ def test_doctor_names_the_fault_of_a_checkout_without_links(tmp_path):
         )
         assert "core.symlinks true" in outcome.stderr
         assert ("numba" in outcome.stdout) is (command == "doctor")
-
-
-# `test_transcripts` has what `webshop index` stores and refuses.
-
-
-def test_damage_is_one_line(works, fails, tmp_path):
-    files = write(tmp_path)
-    attributes = ("--attributes", files["attributes"])
-    works("webshop", "index", files["products"], *attributes, "--out", "shop")
-    path = tmp_path / "shop"
-    path.write_bytes(path.read_bytes().replace(b"Oak", b"Elm"))
-    message = fails("rollout", "roll_vec/WebShop-v0", "-o", "products=shop")
-    assert "shop cannot be read: it is not whole, or was changed" in message
-    items = [ITEMS[0], {**ITEMS[1], "pricing": "free"}]
-    (tmp_path / "items.json").write_text(json.dumps(items))
-    message = fails("webshop", "index", "items.json", "--out", "new")
-    assert "items.json, item 1 (B000000002), pricing: expected a price" in message
