@@ -14,6 +14,7 @@ from roll_vec import PoolVectorEnv
 from roll_vec.testing import ConformanceError, check_vector_env, report, runner
 from roll_vec.testing.comparison import difference
 from tests.gymnasium_versions import narrow_discrete, needs
+from tests.pool.envs import drifters
 from tests.testing.bugs_of_walks import BUGS, BUGS_OF_IDS
 from tests.testing.walks import DISABLED, SAME_STEP, Talk, Walk, make_broken
 
@@ -216,36 +217,10 @@ def test_differences_name_the_place_and_both_values(left, right, parts):
     assert found is None if parts is None else all(part in found for part in parts)
 
 
-class Boxes(gymnasium.Env):
-    """Has nested spaces on both sides, and infos of every kind."""
-
-    observation_space = spaces.Tuple(
-        (spaces.Box(0, 1, (2, 3), np.float32), spaces.Dict({"word": spaces.Text(3)}))
-    )
-    action_space = spaces.Dict({"a": spaces.Box(-1, 1, (2,)), "b": spaces.Text(4)})
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.words = 0
-        return self.observation(), self.info()
-
-    def step(self, action):
-        self.words += 1
-        reward, is_last = float(action["a"].sum()), self.words == 4
-        return self.observation(), reward, False, is_last, self.info()
-
-    def observation(self):
-        numbers = self.np_random.random((2, 3)).astype(np.float32)
-        return numbers, {"word": "abcde"[self.words :][:3] or "e"}
-
-    def info(self):
-        return {"nan": float("nan"), "names": ["a"], "deep": {"array": np.arange(3)}}
-
-
-def test_nested_spaces_and_infos_pass():
+def test_nested_spaces_pass():
     check_vector_env(
         lambda num_envs, autoreset_mode: PoolVectorEnv(
-            [Boxes] * num_envs, autoreset_mode=autoreset_mode
+            drifters("dict", num_envs), autoreset_mode=autoreset_mode
         ),
         steps=STEPS,
     )
