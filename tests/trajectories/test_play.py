@@ -16,6 +16,7 @@ from roll_vec.evaluation import (
 from roll_vec.recordings.driver import play_steps
 from roll_vec.trajectories import Turn, play_seeds
 from roll_vec.trajectories.play import SeedPlan
+from tests.contract.cases import assert_same, plain
 
 CASES = {
     "lakes": ("roll_vec/RandomFrozenLake-v0", {"obs_mode": "grid"}),
@@ -32,17 +33,6 @@ def play(id, keywords, num_envs, seeds=SEEDS):
     trajectories = list(play_seeds(envs, seeds, UniformPolicy(envs, seed=2)))
     envs.close()
     return trajectories
-
-
-def plain(value, *, exact=True):
-    """Return a value that compares by content, and by types if that is asked for."""
-    if isinstance(value, np.ndarray):
-        return (value.dtype.str if exact else None, value.tolist())
-    if isinstance(value, dict):
-        return {key: plain(part, exact=exact) for key, part in value.items()}
-    if isinstance(value, list):
-        return [plain(part, exact=exact) for part in value]
-    return (type(value) if exact else None, value)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +52,8 @@ def test_an_episode_is_that_of_a_single_environment(case, num_envs):
         assert (terminated, truncated) == (each.terminated, each.truncated)
         assert terminated or truncated
         observations, infos = zip(*results, strict=True)
-        assert plain(each.observations) == plain([*observations])
-        assert plain(each.infos, exact=False) == plain([*infos], exact=False)
+        assert_same(each.observations, [*observations])
+        assert plain(each.infos) == plain(infos)
 
 
 class Countdowns(roll_vec.BaseDiscreteActionEnv):
@@ -147,9 +137,9 @@ def test_a_policy_may_change_its_observations_but_no_episode():
             turn.observations[...] = 0
         return np.ones(3, np.int64)
 
-    expected = [plain(vars(each)) for each in play_seeds(envs, SEEDS, act)]
+    expected = [vars(each) for each in play_seeds(envs, SEEDS, act)]
     trajectories = play_seeds(envs, SEEDS, lambda turn: act(turn, clear=True))
-    assert [plain(vars(each)) for each in trajectories] == expected
+    assert_same([vars(each) for each in trajectories], expected)
 
     def count(turn):
         turn.episodes[...] = 0
