@@ -10,7 +10,6 @@ import pytest
 
 from roll_vec.cli import main
 from tests.cli.small_envs import LINE, NINES
-from tests.envs.sokoban.user_levels import COLLECTION
 
 ECHO = "user_envs:mine/Echo-v0"
 LAKE = "roll_vec/RandomFrozenLake"
@@ -149,7 +148,6 @@ def workplace(saved_run, user_module, tmp_path, monkeypatch):
         )
         file.write("few = lambda observations: [1, 1, 1]\n")
     (tmp_path / "run.npz").write_bytes(saved_run)
-    (tmp_path / "set.txt").write_text(COLLECTION)
     # No interpreter writes beside the user's module.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     return tmp_path

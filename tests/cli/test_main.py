@@ -17,7 +17,6 @@ import roll_vec
 from roll_vec.cli import main, make_parser
 from roll_vec.registration import ENVIRONMENTS
 from tests.cli.small_envs import LINE
-from tests.envs.sokoban.user_levels import COLLECTION
 
 SOKOBAN = "roll_vec/Sokoban-v0"
 
@@ -129,8 +128,7 @@ PROGRESS = [
 ]
 
 
-def test_progress_is_shown_to_a_terminal_only(run, monkeypatch, tmp_path):
-    (tmp_path / "set.txt").write_text(COLLECTION)
+def test_progress_is_shown_to_a_terminal_only(run, monkeypatch):
     for command, _ in PROGRESS:
         assert run(*command.split()).err == ""
     monkeypatch.setenv("TERM", "xterm")
