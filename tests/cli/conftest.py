@@ -14,11 +14,6 @@ from roll_vec.cli import main, make_parser
 from roll_vec.storage.npz_files import read_npz, write_npz
 
 
-def table_of(out):
-    """Return the rows of the printed table as a dict."""
-    return dict(re.findall(r"^  (\S.*?)  +(\S.*)$", out, re.MULTILINE))
-
-
 @contextmanager
 def changed_run(path="run.npz", version=3):
     """Give the header and the arrays of a saved run, to be changed.
@@ -40,7 +35,8 @@ class Outcome:
 
     @property
     def table(self):
-        return table_of(self.out)
+        """The rows of the printed table as a dict."""
+        return dict(re.findall(r"^  (\S.*?)  +(\S.*)$", self.out, re.MULTILINE))
 
 
 ONE_PARSER = cache(make_parser)

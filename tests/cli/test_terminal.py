@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from roll_vec.render.ansi import strip_colours
-from tests.cli.small_envs import LINE, SUM, Line
+from tests.cli.small_envs import LINE, Line
 
 terminals = pytest.importorskip("tests.cli.pseudo_terminal")
-SOKOBAN = "roll_vec/Sokoban-v0"
+SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
 
 
 def send(number):
@@ -61,7 +61,7 @@ def test_keys_act_at_once_without_echo(screen):
     assert "\x1b[1;36mP" in tty.output
 
 
-@pytest.mark.parametrize("name", [LINE, SUM])
+@pytest.mark.parametrize("name", [LINE, COUNTDOWN])
 def test_the_terminal_is_restored_however_the_game_ends(screen, name):
     wait = "q quit" if name == LINE else "> "
     ends = [(signal.SIGTERM, 143), (signal.SIGINT, 130)]
@@ -83,11 +83,11 @@ def test_the_terminal_is_restored_after_an_exception(screen, register):
     assert tty.is_restored
 
 
-@pytest.mark.parametrize("name", [LINE, SUM])
+@pytest.mark.parametrize("name", [LINE, COUNTDOWN])
 def test_colours_can_be_turned_off(screen, name):
-    script = [("step 0", "q")]
-    if name == SUM:
-        script = [("> ", "1\r"), ("Over in 1", "\x04")]
+    script = [("step 0", "aa"), ("Over in 2", "q")]
+    if name == COUNTDOWN:
+        script = [("> ", "1\r"), ("Lost in 1", "\x04")]
     for options in ({}, {"NO_COLOR": "1"}, {"TERM": "dumb"}):
         tty = screen(**options)
         assert tty.run(["play", name], *script) == 0

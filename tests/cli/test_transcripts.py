@@ -27,11 +27,7 @@ from tests.pool.cases import FAULTS_ON_PURPOSE
 
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
 FOLDER = Path(__file__).parent / "golden"
-FILES = {
-    "set.txt": COLLECTION,
-    "unsolvable.txt": f"{COLLECTION}\n\n######\n#$@ .#\n######\n",
-    "tasks.jsonl": '{"nums": [1, 1], "target": 50}\n',
-}
+UNSOLVABLE = f"{COLLECTION}\n\n######\n#$@ .#\n######\n"
 
 
 @FAULTS_ON_PURPOSE
@@ -40,8 +36,7 @@ def test_commands_print_what_the_transcript_has(
     run, user_module, monkeypatch, tmp_path, name
 ):
     monkeypatch.setenv("COLUMNS", "80")
-    for file, content in FILES.items():
-        (tmp_path / file).write_text(content)
+    (tmp_path / "unsolvable.txt").write_text(UNSOLVABLE)
     write(tmp_path)
     path, session = FOLDER / f"{name}.session", ""
     commands = r"(?m)^\$ roll-vec (.*)\n((?:< .*\n)*)"
