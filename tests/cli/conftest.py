@@ -15,14 +15,14 @@ from roll_vec.storage.npz_files import read_npz, write_npz
 
 
 @contextmanager
-def changed_run(path="run.npz", version=3):
+def changed_run(version=3):
     """Give the header and the arrays of a saved run, to be changed.
 
     The digests are made anew: what is changed is false, and not damaged.
     """
-    header, arrays = read_npz(path, "run", 3)
+    header, arrays = read_npz("run.npz", "run", 3)
     yield header, arrays
-    write_npz(path, "run", version, header, arrays)
+    write_npz("run.npz", "run", version, header, arrays)
 
 
 @dataclass(frozen=True)

@@ -54,10 +54,7 @@ ERRORS = [
         "-o 'action_pattern=act: ([a-z])'",
         "cannot write an answer that matches act: ([a-z])",
     ),
-    (
-        f"rollout {ECHO} --num-envs 2 --policy user_envs:words --out run.npz",
-        "actions: expected plain data, which can be saved: ",
-    ),
+    (f"rollout {ECHO} --policy user_envs:words --out a.npz", "expected plain data, wh"),
     # Evaluation.
     (f"eval run {LAKE} --split tests", "--split: expected a split of roll_vec/RandomF"),
     ("eval list CartPole-v1", "ID: expected an id with splits: roll_vec/Sokoban-v0"),
@@ -70,11 +67,7 @@ ERRORS = [
     (f"{SPLIT} --policy oracle --seed 1", "--seed: not allowed without --policy rand"),
     ("eval compare a b", "'a' cannot be read"),
     # Exports.
-    (
-        "export roll_vec/Pendulum --policy random --out x.jsonl",
-        "--format: messages needs observations and actions that are texts, which "
-        "roll_vec/Pendulum-v1 does not have; use --format parquet",
-    ),
+    ("export roll_vec/Pendulum --policy random --out x.jsonl", "use --format parquet"),
     ("export roll_vec/FrozenLake --out no/x.jsonl", "--out: expected a path in a fold"),
     ("export CartPole-v1 --out x.jsonl", "argument ID: expected an id of this"),
     ("export roll_vec/FrozenLake --out x.jsonl -o obs_mode=grid", "argument --format:"),
@@ -86,10 +79,7 @@ ERRORS = [
     (f"export {ECHO} --out x.jsonl --policy random", "--policy: random: expected"),
     ("export no.npz --out x.jsonl", "argument FILE: cannot read 'no.npz'"),
     # Levels.
-    (
-        "levels make roll_vec/Sokoban --out a.png",
-        "expected a file .txt, .xsb, .sok, got",
-    ),
+    ("levels make roll_vec/Sokoban --out a.png", "a file .txt, .xsb, .sok, got"),
     (f"levels make {LAKE} --out a.xsb", "argument ID: expected roll_vec/Sokoban-v0, g"),
     (
         f"levels make roll_vec/Sokoban --out a.txt --start-level {1 << 32}",
@@ -113,10 +103,7 @@ ERRORS = [
     # Saved runs.
     ("replay no.npz", "FILE.npz: cannot read 'no.npz': No such file"),
     ("webshop index --num-products 9 --out run.npz", "--out: run.npz is there already"),
-    (
-        "replay run.npz -o is_slippery=True",
-        "is_slippery may not change in a replay;",
-    ),
+    ("replay run.npz -o is_slippery=True", "is_slippery may not change in a replay;"),
     (f"{RUN_PAGE} --envs 0,8", "argument --envs: expected 0 to 7, got 8"),
     (f"{RUN_PAGE} --envs 1 --num-envs 2", "--num-envs: not allowed with argument --en"),
     (f"{RUN_PAGE} --seed 1", "--seed: not allowed with a saved run, which has its own"),

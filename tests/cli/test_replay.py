@@ -218,12 +218,7 @@ PLACES = [
     ),
     ("Disabled", {}, {(3, 14): reward(2.0)}, ["12 of 12", "3"]),
     # Another dtype is a difference.
-    (
-        "NextStep",
-        all_say(more=False),
-        all_say(more=0),
-        ["2 of 12", ALL, DIGESTS],
-    ),
+    ("NextStep", all_say(more=False), all_say(more=0), ["2 of 12", ALL, DIGESTS]),
 ]
 
 
