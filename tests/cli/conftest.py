@@ -93,6 +93,19 @@ def fails(run):
 
 
 @pytest.fixture
+def save(run, tmp_path):
+    """Roll out, and save the run; return its path."""
+
+    def save(*arguments):
+        outcome = run("rollout", *arguments, "--out", "run.npz")
+        assert outcome.code == 0, outcome.err
+        assert "run: run.npz" in outcome.out
+        return tmp_path / "run.npz"
+
+    return save
+
+
+@pytest.fixture
 def play(works, monkeypatch):
     """Play with the lines of a text; return the output."""
 

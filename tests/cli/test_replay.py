@@ -32,19 +32,6 @@ WORKERS = () if JIT_OFF else ("-o", "workers=2")
 
 
 @pytest.fixture
-def save(run, tmp_path):
-    """Roll out, and save the run; return its path."""
-
-    def save(*arguments):
-        outcome = run("rollout", *arguments, "--out", "run.npz")
-        assert outcome.code == 0, outcome.err
-        assert "run: run.npz" in outcome.out
-        return tmp_path / "run.npz"
-
-    return save
-
-
-@pytest.fixture
 def equals(works):
     """Replay the run, and check that all is equal; return the output."""
 
