@@ -26,6 +26,7 @@ from roll_vec.errors import (
 )
 from roll_vec.evaluation import find_split
 from roll_vec.evaluation.results import ResultHeader, ResultLog, read_results
+from roll_vec.pool.factories import resolve_paths
 from roll_vec.storage import data_files
 from roll_vec.storage.files import check_regular, replace_file
 from tests.envs.webshop import shops
@@ -327,6 +328,13 @@ def test_the_digest_of_a_stored_shop_is_the_one_at_its_end(tmp_path, monkeypatch
     monkeypatch.setattr(data_files, "hash_file", lambda path: pytest.fail(str(path)))
     assert data_files.fingerprint("products", str(path)) == expected
     assert len(WebShop(products=path).catalogue.products) == 20
+
+
+def test_the_paths_of_a_pool_are_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    keywords = {"products": "none.json", "attributes": 3, "split": "all"}
+    resolved = resolve_paths(keywords, WebShop.DATA_FILES)
+    assert resolved == {**keywords, "products": str(tmp_path / "none.json")}
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):

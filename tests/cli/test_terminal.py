@@ -130,8 +130,8 @@ class Loud(gymnasium.vector.VectorEnv):
         return np.zeros(4, int), {}
 
     def step(self, actions):
-        no = np.zeros(4, bool)
-        return np.zeros(4, int), np.zeros(4), no, no, self.Infos(here=np.ones(4))
+        ends = np.ones(4, bool)
+        return np.zeros(4, int), np.zeros(4), ends, ~ends, self.Infos(here=np.ones(4))
 
 
 @pytest.mark.parametrize(("options", "steps"), [((), 1), (("-o", "resets=True"), 0)])
@@ -143,6 +143,7 @@ def test_ctrl_c_never_splits_a_step(run, register, monkeypatch, options, steps):
     assert outcome.err == f"roll-vec: interrupted after {steps} of 12 steps\n"
     table = outcome.table
     assert (table["environment steps"], table["steps/s"]) == (str(4 * steps), "–")
+    assert table["episodes"] == str(4 * steps)
     Loud.is_loud = False
     outcome = run("replay", "run.npz")
     assert (outcome.code, f" {steps} steps (" in outcome.out) == (0, True)
