@@ -15,6 +15,7 @@ VERSION = tuple(map(int, re.findall(r"\d+", gymnasium.__version__)[:3]))
 SINCE = {
     "Discrete takes a dtype": (1, 2, 2),
     "a lake takes success_rate and reward_schedule": (1, 2, 1),
+    "VectorEnv has no __del__": (1, 3, 0),
     "SyncVectorEnv leaves the metadata of its environments alone": (1, 4, 0),
     "RecordEpisodeStatistics counts the first step in SAME_STEP": (1, 4, 0),
 }
