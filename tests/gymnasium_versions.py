@@ -17,7 +17,6 @@ SINCE = {
     "VectorEnv has no __del__": (1, 3, 0),
     "SyncVectorEnv leaves the metadata of its environments alone": (1, 4, 0),
     "RecordEpisodeStatistics counts the first step in SAME_STEP": (1, 4, 0),
-    "Gymnasium's own batches have these defects and no others": (1, 4, 0),
 }
 
 

@@ -1,6 +1,5 @@
 """Descriptions of ids: keywords, rewards, infos and spaces are those of the game."""
 
-import inspect
 import json
 
 import gymnasium
@@ -171,14 +170,3 @@ class Hill(roll_vec.BaseDiscreteActionEnv):
 
     def __init__(self, height, width=3, colour="green", slope: float | None = None):
         self.height = height
-
-
-class GrassyHill(roll_vec.BaseLanguageBasedEnv):
-    """A hill whose constructor has a decorator, which adds a keyword."""
-
-    def __init__(self, stones: int = 3, **keywords):
-        super().__init__()
-
-    __init__.__signature__ = inspect.signature(
-        lambda self, stones=3, *, grass=True: None
-    )

@@ -49,27 +49,23 @@ for page, blocks in json.load(sys.stdin).items():
 """
 
 
-def run_programs(pages, folder):
-    """Run the Python blocks of pages in one process, which imports everything once."""
+def test_python_blocks_run(tmp_path):
+    """In one process, which imports everything once."""
     programs = {
         str(page.relative_to(ROOT)): [
             block for block in blocks_of(page) if not block.startswith("# with ")
         ]
-        for page in pages
+        for page in WITH_PROGRAMS
     }
     subprocess.run(
         [sys.executable, "-c", RUN_PAGES],
         input=json.dumps(programs),
         text=True,
         check=True,
-        cwd=folder,
+        cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
     )
-
-
-def test_python_blocks_run(tmp_path):
-    run_programs(WITH_PROGRAMS, tmp_path)
 
 
 # Their programs are what users begin with.

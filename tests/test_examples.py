@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.conftest import JIT_OFF, ROOT
+from tests.envs.sokoban.user_levels import ONE, THREE
 
 FOLDER = ROOT / "docs" / "examples"
 
@@ -21,28 +22,12 @@ def example(monkeypatch):
         sys.modules.pop(path.stem, None)
 
 
-# Solved by one push, by two pushes and a detour, and by none.
-LEVELS = """
-######
-#@ $.#
-#    #
-######
-
-######
-#@.  #
-#  $ #
-#    #
-######
-
-######
-#$@ .#
-#    #
-######
-"""
+# The box in the corner of the last one is there for good.
+LEVELS = [ONE, THREE, "######\n#$@ .#\n#    #\n######"]
 
 
 def test_a_search_solves_what_can_be_solved(example, monkeypatch, capsys, tmp_path):
-    (tmp_path / "levels.txt").write_text(LEVELS)
+    (tmp_path / "levels.txt").write_text("\n\n".join(LEVELS))
     budget = 200 if JIT_OFF else 1600
     arguments = [f"--levels={tmp_path / 'levels.txt'}", "--num-levels=3"]
     arguments += [f"--steps-per-level={budget}", "--width=4"]
@@ -51,7 +36,6 @@ def test_a_search_solves_what_can_be_solved(example, monkeypatch, capsys, tmp_pa
     table = re.findall(r"(?m)^(\S.*?) +(\d+) of 3 +[\d,]+$", capsys.readouterr().out)
     names, counts = zip(*table, strict=True)
     assert names == ("greedy", "greedy, 20 % random", "beam search")
-    # The box in the corner is there for good.
     assert JIT_OFF or [*map(int, counts)] == [2, 2, 2]
 
 

@@ -1,7 +1,6 @@
 """Only regular files are replaced, whole; a changed data file is noticed."""
 
 import errno
-import gzip
 import json
 import os
 import pickle
@@ -347,15 +346,3 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     match = r"products: .* since reading it began"
     with pytest.raises(InvalidOptionError, match=match):
         WebShop(**paths)
-
-
-def test_a_compressed_text_is_read_as_a_plain_one(tmp_path):
-    plain, packed = tmp_path / "a.txt", tmp_path / "a.txt.gz"
-    plain.write_text("é\r\n" * 100_000, "utf-8")
-    packed.write_bytes(gzip.compress(plain.read_bytes(), 1))
-    for read in (list, lambda file: file.read()):
-        with (
-            data_files.open_text(str(plain)) as one,
-            data_files.open_text(str(packed)) as other,
-        ):
-            assert read(one) == read(other)

@@ -3,7 +3,6 @@
 import gc
 import multiprocessing
 import sys
-import threading
 
 import pytest
 
@@ -33,30 +32,6 @@ def test_an_object_is_built_once_while_it_is_used_and_the_last_one_stays():
     with pytest.raises(ZeroDivisionError):
         cache.get("c", lambda: 1 / 0)
     assert isinstance(cache.get("c", Thing), Thing)
-
-
-def test_threads_wait_for_the_one_that_builds():
-    cache, things, results = ProcessCache(), [], []
-    begun, may_end = threading.Event(), threading.Event()
-
-    def build():
-        begun.set()
-        assert may_end.wait(60)
-        things.append(Thing())
-        return things[-1]
-
-    threads = [
-        threading.Thread(target=lambda: results.append(cache.get("a", build)))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    assert begun.wait(60)
-    may_end.set()
-    for thread in threads:
-        thread.join(60)
-    assert len(things) == 1
-    assert results == things * 4
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")

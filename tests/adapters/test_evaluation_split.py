@@ -1,7 +1,6 @@
 """``evaluation_split``: each episode of a split once, over all environments."""
 
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -114,7 +113,7 @@ def test_forks_play_on_and_leave_later_environments_their_round():
 
 
 class Handle:
-    """An actor, or a method of one, that answers at once."""
+    """An actor that answers at once."""
 
     def __init__(self, target):
         self._target = target
@@ -123,52 +122,41 @@ class Handle:
         return SimpleNamespace(remote=getattr(self._target, name))
 
 
-class Ray:
-    """Of Ray what the counter needs."""
+def make_ray(**actors):
+    """Return of Ray what the counter needs, with actors by name."""
 
-    def __init__(self):
-        self.actors, self.lock = {}, threading.Lock()
-
-    def is_initialized(self):
-        return True
-
-    def get(self, value):
-        return value
-
-    def get_actor(self, name):
-        if name not in self.actors:
+    def get_actor(name):
+        if name not in actors:
             raise ValueError(name)
-        return self.actors[name]
+        return actors[name]
 
-    def remote(self, cls):
+    def remote(cls):
         def options(name, get_if_exists, num_cpus):
-            assert get_if_exists
-            assert num_cpus == 0
-
-            def make(*arguments):
-                return self.actors.setdefault(name, Handle(cls(*arguments)))
-
+            assert (get_if_exists, num_cpus) == (True, 0)
+            make = lambda *values: actors.setdefault(name, Handle(cls(*values)))  # noqa: E731
             return SimpleNamespace(remote=make)
 
         return SimpleNamespace(options=options)
 
-
-class Manager:
-    """Of ROLL's ``GlobalDatasetManager``."""
-
-    def __init__(self):
-        self.datasets = {}
-
-    def register(self, dataset_name, dataset_ref):
-        self.datasets[dataset_name] = dataset_ref
+    return SimpleNamespace(
+        is_initialized=lambda: True,
+        get=lambda value: value,
+        get_actor=get_actor,
+        remote=remote,
+    )
 
 
 @pytest.mark.parametrize("has_manager", [True, False])
 def test_with_ray_all_processes_ask_one_actor(monkeypatch, has_manager):
-    ray, manager = Ray(), Manager()
-    if has_manager:
-        ray.actors["val_dataset_manager"] = Handle(manager)
-    monkeypatch.setitem(sys.modules, "ray", ray)
+    # Of ROLL's ``GlobalDatasetManager``.
+    datasets = {}
+    manager = SimpleNamespace(
+        register=lambda dataset_name, dataset_ref: datasets.update(
+            {dataset_name: dataset_ref}
+        )
+    )
+    actors = {"val_dataset_manager": Handle(manager)} if has_manager else {}
+    monkeypatch.setitem(sys.modules, "ray", make_ray(**actors))
     seen = []
     for _ in range(2):
         # Another process has no counters of its own.
@@ -176,8 +164,8 @@ def test_with_ray_all_processes_ask_one_actor(monkeypatch, has_manager):
         envs = [GemSokobanEnv(evaluation_split="test") for _ in range(2)]
         seen += [env.reset(seed=None)[0] for env in envs]
     assert len(set(seen)) == 4
-    assert len(manager.datasets) == has_manager
-    for actor in manager.datasets.values():
+    assert len(datasets) == has_manager
+    for actor in datasets.values():
         # As ROLL's pipeline before each validation.
         actor.reset.remote()
         assert envs[0].reset(seed=None)[0] == seen[0]

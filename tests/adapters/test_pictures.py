@@ -11,8 +11,6 @@ from roll_vec.adapters.verl_agent import build_sokoban_envs
 from tests.adapters.stand_ins import room_to_rgb
 
 ROOM = {"dim_room": (6, 7), "num_boxes": 2, "search_depth": 50}
-NEEDS_SOKOBAN = "the pictures are those of the installed gym-sokoban"
-NEEDS_PYGAME = "Gymnasium draws its pictures with pygame"
 CODES = {glyph: code for code, glyph in enumerate("#_O√XPS")}
 ANSWERS = [*"LDRU", "", "<answer>Jump</answer>"]
 NAMES = dict(zip("LDRU", ("Left", "Down", "Right", "Up"), strict=True))
@@ -37,15 +35,15 @@ def frames(env, seed):
 # ------------------------------------------------------------------------ gym-sokoban
 
 
-def check_rooms(draw):
-    """Compare rooms to the pictures of a ``room_to_rgb``, through all adapters."""
+# The package itself: `tests/frameworks/roll/compare.py`.
+def test_rooms_have_the_tiles_of_the_package(stand_ins):
     texts = GemSokobanEnv(**ROOM)
     pixels = GemSokobanEnv(**ROOM, render_mode="rgb_array")
     for seed in range(5):
         both = zip(frames(texts, seed), frames(pixels, seed), strict=True)
         for (_, text), (_, picture) in both:
             room = np.array([[CODES[glyph] for glyph in row] for row in text.split()])
-            expected = draw(room)
+            expected = room_to_rgb(room)
             assert (picture.dtype, picture.shape) == (np.uint8, (96, 112, 3))
             np.testing.assert_array_equal(picture, expected)
             np.testing.assert_array_equal(texts.render("rgb_array"), expected)
@@ -53,19 +51,7 @@ def check_rooms(draw):
             assert pixels.render("text") == text
     envs = build_sokoban_envs(0, 2, 1, env_kwargs=ROOM)
     for picture, grid in zip(envs.reset()[0], envs.render("state"), strict=True):
-        np.testing.assert_array_equal(picture, draw(grid))
-
-
-def test_rooms_have_the_tiles_of_the_package(stand_ins):
-    check_rooms(room_to_rgb)
-
-
-# imageio warns of a function that gym-sokoban calls.
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_rooms_are_gym_sokobans():
-    reason = NEEDS_SOKOBAN
-    utils = pytest.importorskip("gym_sokoban.envs.render_utils", reason=reason)
-    check_rooms(utils.room_to_rgb)
+        np.testing.assert_array_equal(picture, room_to_rgb(grid))
 
 
 def test_without_gym_sokoban_texts_work(monkeypatch):
@@ -85,7 +71,6 @@ def test_without_gym_sokoban_texts_work(monkeypatch):
 OBLONG = ["FFSFF", "FHFHF", "FFGFF"]
 WIDE = ["S" + "F" * 8, *["FFHFFHFFF"] * 9, "F" * 8 + "G"]
 LAKES = [{"levels": [OBLONG]}, {"levels": [WIDE], "is_slippery": False}]
-LAKES.append({"size": 4})
 
 
 def draw_lake(desc, cell, direction):
@@ -97,33 +82,22 @@ def draw_lake(desc, cell, direction):
     return lake.render()
 
 
-def read_lake(text, start):
-    """Return Gymnasium's map, and the player's cell, of one of our texts."""
-    rows = text.split()
-    cell = next(i for i, glyph in enumerate("".join(rows)) if glyph in "PX√")
-    letters = [row.translate(str.maketrans("P_OGX√", "FFHGHG")) for row in rows]
-    row, column = divmod(start, len(rows[0]))
-    line = letters[row]
-    letters[row] = f"{line[:column]}S{line[column + 1 :]}"
-    return letters, cell
-
-
-@pytest.mark.parametrize("keywords", LAKES, ids=["oblong", "wide", "small"])
+# Those of a generated map are in data/roll.json.
+@pytest.mark.parametrize("keywords", LAKES, ids=["oblong", "wide"])
 def test_lakes_are_gymnasiums(keywords):
-    pytest.importorskip("pygame", reason=NEEDS_PYGAME)
+    pytest.importorskip("pygame", reason="Gymnasium draws with it")
     texts = GemFrozenLakeEnv(**keywords)
     pixels = GemFrozenLakeEnv(**keywords, render_mode="rgb_array")
-    seen = set()
+    (desc,), seen = keywords["levels"], set()
     for seed in range(3):
         direction = None
         both = zip(frames(texts, seed), frames(pixels, seed), strict=True)
         for (answer, text), (_, picture) in both:
-            if answer is None:
-                start = next(i for i, c in enumerate("".join(text.split())) if c == "P")
-            else:
+            if answer is not None:
                 parsed = texts.parse_action(answer)["action"]
                 direction = direction if parsed is None else parsed
-            desc, cell = read_lake(text, start)
+            glyphs = enumerate("".join(text.split()))
+            cell = next(i for i, glyph in glyphs if glyph in "PX√")
             expected = draw_lake(desc, cell, direction)
             seen.add("".join(desc)[cell])
             assert picture.dtype == np.uint8

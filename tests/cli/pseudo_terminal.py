@@ -17,34 +17,8 @@ termios = pytest.importorskip("termios")
 HANG_SECONDS = 60
 
 
-class PseudoTerminal:
-    """A pseudo-terminal; `settings` are those at its beginning."""
-
-    def __init__(self):
-        self._master, self.slave = pty.openpty()
-        self.settings = termios.tcgetattr(self.slave)
-        self.output = ""
-
-    def press(self, keys):
-        os.write(self._master, keys.encode())
-
-    def close(self):
-        os.close(self.slave)
-        os.close(self._master)
-
-    @property
-    def echoes(self):
-        """Whether the terminal shows the keys that are pressed."""
-        return bool(termios.tcgetattr(self.slave)[3] & termios.ECHO)
-
-    @property
-    def is_restored(self):
-        """Whether the settings are those of before."""
-        return termios.tcgetattr(self.slave) == self.settings
-
-
-class Screen(PseudoTerminal):
-    """A terminal for a command in this process, and somebody who types.
+class Screen:
+    """A pseudo-terminal for a command in this process, and somebody who types.
 
     `output` is all that was written.
     """
@@ -52,11 +26,29 @@ class Screen(PseudoTerminal):
     END = "<the command has ended>"
 
     def __init__(self, monkeypatch, lines=24, columns=80, **environment):
-        super().__init__()
-        self._monkeypatch = monkeypatch
+        self._master, self._slave = pty.openpty()
+        self._settings = termios.tcgetattr(self._slave)
+        self.output, self._monkeypatch = "", monkeypatch
         values = {"TERM": "xterm", "LINES": lines, "COLUMNS": columns, "NO_COLOR": ""}
         for name, value in {**values, **environment}.items():
             monkeypatch.setenv(name, str(value))
+
+    def press(self, keys):
+        os.write(self._master, keys.encode())
+
+    def close(self):
+        os.close(self._slave)
+        os.close(self._master)
+
+    @property
+    def echoes(self):
+        """Whether the terminal shows the keys that are pressed."""
+        return bool(termios.tcgetattr(self._slave)[3] & termios.ECHO)
+
+    @property
+    def is_restored(self):
+        """Whether the settings are those of the beginning."""
+        return termios.tcgetattr(self._slave) == self._settings
 
     def run(self, arguments, *script):
         """Run a command; return its exit code.
@@ -64,7 +56,7 @@ class Screen(PseudoTerminal):
         The script has texts, each with what is typed, or called, when it has appeared.
         """
         typist = threading.Thread(target=self._type, args=script)
-        with os.fdopen(os.dup(self.slave), "r+b", buffering=0) as device:
+        with os.fdopen(os.dup(self._slave), "r+b", buffering=0) as device:
             stream = io.TextIOWrapper(device, encoding="utf-8", write_through=True)
             self._monkeypatch.setattr(sys, "stdin", stream)
             self._monkeypatch.setattr(sys, "stdout", stream)

@@ -1,17 +1,14 @@
-"""Two environments in plain Python, and policies with one action.
-
-A process that plays one of them starts quickly.
-"""
+"""An environment in plain Python, which starts quickly; policies with one action."""
 
 from functools import partial
 from typing import ClassVar
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Discrete, Text
+from gymnasium.spaces import Discrete
 
 MODULE = "tests.cli.small_envs"
-LINE, SUM = f"{MODULE}:small/Line-v0", f"{MODULE}:small/Sum-v0"
+LINE = f"{MODULE}:small/Line-v0"
 
 
 def _act(action, observations):
@@ -23,7 +20,7 @@ zeros, twos, nines = partial(_act, 0), partial(_act, 2), partial(_act, 9)
 raises, exits = partial(_act, "raise"), partial(_act, "exit")
 silent = partial(_act, "silent")
 ZEROS, TWOS, NINES = f"{MODULE}:zeros", f"{MODULE}:twos", f"{MODULE}:nines"
-RAISES, EXITS, SILENT = f"{MODULE}:raises", f"{MODULE}:exits", f"{MODULE}:silent"
+EXITS, SILENT = f"{MODULE}:exits", f"{MODULE}:silent"
 
 
 class Line(gymnasium.Env):
@@ -51,24 +48,4 @@ class Line(gymnasium.Env):
         return " ".join(cells)
 
 
-class Sum(gymnasium.Env):
-    """Sums of numbers: the info of a step has the value of the typed sum."""
-
-    observation_space, action_space = Text(40), Text(40, charset="0123456789+")
-
-    def __init__(self, max_steps=1):
-        self.max_steps = max_steps
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.num_steps = 0
-        return "type a sum", {}
-
-    def step(self, action):
-        self.num_steps += 1
-        info = {"value": sum(map(int, action.split("+")))}
-        return "type a sum", 0.0, self.num_steps == self.max_steps, False, info
-
-
 gymnasium.register("small/Line-v0", entry_point=Line)
-gymnasium.register("small/Sum-v0", entry_point=Sum)

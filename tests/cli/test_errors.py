@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from roll_vec.cli import main
-from tests.cli.small_envs import LINE, NINES, RAISES
-from tests.envs.sokoban.user_levels import COLLECTION
+from tests.cli.small_envs import LINE, NINES
 from tests.gymnasium_versions import needs
 
 ECHO = "user_envs:mine/Echo-v0"
@@ -37,24 +36,15 @@ ERRORS = [
     ("rollout roll_vec/Sokoban -o num_boxes", "key=value, for example num_boxes=4"),
     ("rollout roll_vec/Sokoban -o num_envs=3", "num_envs cannot be an option: use --n"),
     ("rollout roll_vec/Sokoban -o boxes=3", "keyword argument 'boxes'; those that"),
-    ("rollout roll_vec/Countdown -o num_threads=2", "keyword argument 'num_threads'"),
     ("rollout roll_vec/Sokoban --out a.txt", "--out: expected a file name that ends i"),
     ("rollout roll_vec/Sokoban --out a.npz --out b.npz", "one file of a kind, got a.n"),
-    ("rollout roll_vec/Sokoban -o levels={1} --out a.npz", "levels"),
     (f"rollout {ECHO} --num-envs 4 --policy builtins:len", "returned int, expected a"),
-    (
-        f"rollout user_envs:mine/BareEcho-v0 --num-envs 2 --policy {RAISES}",
-        "out of [paper]",
-    ),
     (f"warm {LAKE} Lake-v0", "no environment Lake-v0"),
     (f"warm {LAKE} -o slip=1", "keyword argument 'slip'; those that exist"),
     ("warm -o num_boxes=4", "argument -o: expected with an ID: keywords differ"),
     ("envs no_such_module", "cannot import no_such_module"),
     # Policies.
     (f"{CARTS} --policy best", "expected random, oracle or module:attribute (eval"),
-    (f"{CARTS} --policy https://h/v1", "export: or http(s)://...), got 'https:"),
-    (f"{CARTS} --policy x:", "got 'x:'"),
-    (f"{CARTS} --policy oracle", "no oracle of CartPole-v1; a class of your own needs"),
     (f"{CARTS} --policy no_such:f", "cannot import no_such:f: No module named"),
     (f"{CARTS} --policy math:pi", "math:pi is not callable, it is 3.14"),
     (f"{CARTS} --policy json:loads", "--policy: json:loads raised TypeError: the JSON"),
@@ -65,12 +55,8 @@ ERRORS = [
         "-o 'action_pattern=act: ([a-z])'",
         "cannot write an answer that matches act: ([a-z])",
     ),
-    (
-        f"rollout {ECHO} --num-envs 2 --policy user_envs:words --out run.npz",
-        "actions: expected plain data, which can be saved: ",
-    ),
+    (f"rollout {ECHO} --policy user_envs:words --out a.npz", "expected plain data, wh"),
     # Evaluation.
-    ("eval run --split test", "required: ID"),
     (f"eval run {LAKE} --split tests", "--split: expected a split of roll_vec/RandomF"),
     ("eval list CartPole-v1", "ID: expected an id with splits: roll_vec/Sokoban-v0"),
     (f"{SPLIT} --num-episodes 1001", "--num-episodes: expected at most 1,000, the epi"),
@@ -80,15 +66,9 @@ ERRORS = [
     (f"{SPLIT} --extra-body [1]", "--extra-body: expected a JSON object such as"),
     (f"{SPLIT} --policy http://h --model m --num-envs 2", "--num-envs: use --concurre"),
     (f"{SPLIT} --policy oracle --seed 1", "--seed: not allowed without --policy rand"),
-    (f"{SPLIT} --history some", "--history: expected an integer"),
     ("eval compare a b", "'a' cannot be read"),
     # Exports.
-    (
-        "export roll_vec/Pendulum --policy random --out x.jsonl",
-        "--format: messages needs observations and actions that are texts, which "
-        "roll_vec/Pendulum-v1 does not have; use --format parquet",
-    ),
-    ("export roll_vec/FrozenLake --out x.txt", "--out: expected a name that ends with"),
+    ("export roll_vec/Pendulum --policy random --out x.jsonl", "use --format parquet"),
     ("export roll_vec/FrozenLake --out no/x.jsonl", "--out: expected a path in a fold"),
     ("export CartPole-v1 --out x.jsonl", "argument ID: expected an id of this"),
     ("export roll_vec/FrozenLake --out x.jsonl -o obs_mode=grid", "argument --format:"),
@@ -100,10 +80,7 @@ ERRORS = [
     (f"export {ECHO} --out x.jsonl --policy random", "--policy: random: expected"),
     ("export no.npz --out x.jsonl", "argument FILE: cannot read 'no.npz'"),
     # Levels.
-    (
-        "levels make roll_vec/Sokoban --out a.png",
-        "expected a file .txt, .xsb, .sok, got",
-    ),
+    ("levels make roll_vec/Sokoban --out a.png", "a file .txt, .xsb, .sok, got"),
     (f"levels make {LAKE} --out a.xsb", "argument ID: expected roll_vec/Sokoban-v0, g"),
     (
         f"levels make roll_vec/Sokoban --out a.txt --start-level {1 << 32}",
@@ -113,10 +90,8 @@ ERRORS = [
     # Games that cannot be played.
     ("play CartPole-v1", "CartPole-v1 cannot be played"),
     ("play roll_vec/Countdown -o workers=2", "keyword argument 'workers'"),
-    ("play user_envs:mine/No-v0", "mine/No"),
     # Pages and GIFs.
     ("watch roll_vec/FrozenLake --out p.mp4", "a file name that ends in .html or .gi"),
-    ("watch roll_vec/FrozenLake --out no/p.html", "--out: cannot write 'no/p.html': t"),
     (f"{PAGE} --envs 1", "--envs: not allowed with an ID, of which --num-envs N m"),
     (f"{PAGE} --envs 3-1", "--envs: expected numbers and ranges such as 0-15,40, got"),
     (f"{PAGE} --envs 0-4096", "at most 4,096 numbers, got 4,097"),
@@ -128,19 +103,12 @@ ERRORS = [
     (f"{VIDEO} --scale 90 --steps 1 --quiet", "fewer environments (--num-envs)"),
     # Saved runs.
     ("replay no.npz", "FILE.npz: cannot read 'no.npz': No such file"),
-    ("replay folder", "folder"),
     ("webshop index --num-products 9 --out run.npz", "--out: run.npz is there already"),
-    (
-        "replay run.npz -o is_slippery=True",
-        "is_slippery may not change in a replay;",
-    ),
+    ("replay run.npz -o is_slippery=True", "is_slippery may not change in a replay;"),
     (f"{RUN_PAGE} --envs 0,8", "argument --envs: expected 0 to 7, got 8"),
     (f"{RUN_PAGE} --envs 1 --num-envs 2", "--num-envs: not allowed with argument --en"),
     (f"{RUN_PAGE} --seed 1", "--seed: not allowed with a saved run, which has its own"),
     (f"{RUN_PAGE} -o map_name=8x8", "run.npz cannot be played here: map_name may n"),
-    # Catalogues.
-    ("webshop index nowhere.json --out s", "nowhere.json cannot be read"),
-    ("webshop index --attributes a.json --out s", "attributes: needs products"),
     # Arguments that would be ignored.
     ("eval compare a b --out c.jsonl", "unrecognized arguments: --out c.jsonl"),
     (f"{SPLIT} --retry-faults", "--retry-faults: not allowed without --out FILE.jsonl"),
@@ -172,8 +140,6 @@ def workplace(saved_run, user_module, tmp_path, monkeypatch):
         )
         file.write("few = lambda observations: [1, 1, 1]\n")
     (tmp_path / "run.npz").write_bytes(saved_run)
-    (tmp_path / "set.txt").write_text(COLLECTION)
-    (tmp_path / "folder").mkdir()
     # No interpreter writes beside the user's module.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     return tmp_path

@@ -17,7 +17,6 @@ import roll_vec
 from roll_vec.cli import main, make_parser
 from roll_vec.registration import ENVIRONMENTS
 from tests.cli.small_envs import LINE
-from tests.envs.sokoban.user_levels import COLLECTION
 
 SOKOBAN = "roll_vec/Sokoban-v0"
 
@@ -108,7 +107,7 @@ def test_info_is_json_for_programs(run):
 
 def test_environments_of_users_and_of_gymnasium_are_explained(run, user_module):
     out = run("info", f"{user_module}:mine/Corridor-v0").out
-    for text in ("\n  1 Left, 2 Right\n", "\n  length=5 ", "workers=0"):
+    for text in ("\n  1 Walk back, 2 Right\n", "\n  length=5 ", "workers=0"):
         assert text in out
     everything = run("envs", user_module).out
     assert "roll_vec/Sokoban-v0 " in everything
@@ -129,8 +128,7 @@ PROGRESS = [
 ]
 
 
-def test_progress_is_shown_to_a_terminal_only(run, monkeypatch, tmp_path):
-    (tmp_path / "set.txt").write_text(COLLECTION)
+def test_progress_is_shown_to_a_terminal_only(run, monkeypatch):
     for command, _ in PROGRESS:
         assert run(*command.split()).err == ""
     monkeypatch.setenv("TERM", "xterm")

@@ -10,6 +10,7 @@ from tests.cli.small_envs import ZEROS
 from tests.watch.test_recordings import unpack
 
 LAKE, COUNTDOWN = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
+LAKES = (LAKE, "--num-envs", 8, "--steps", 20)
 
 
 def header_of(path):
@@ -31,17 +32,6 @@ def watch(run, tmp_path):
     return watch
 
 
-@pytest.fixture
-def save(run):
-    """Save a run of eight lakes."""
-
-    def save(*arguments):
-        more = ("--num-envs", 8, "--steps", 20, "--out", "run.npz")
-        assert run("rollout", LAKE, *more, "--quiet", *arguments).code == 0
-
-    return save
-
-
 def test_a_policy_in_new_environments(watch, tmp_path):
     arguments = f"{COUNTDOWN} --num-envs 4 --steps 2 --policy oracle --seed 7".split()
     code, header = watch(*arguments, "-o", "group_size=2")
@@ -56,7 +46,7 @@ def test_a_policy_in_new_environments(watch, tmp_path):
 
 
 def test_a_run_is_played_again(watch, save):
-    save()
+    save(*LAKES)
     code, header = watch("run.npz", "--envs", "1-2,5")
     assert (code, header["isReplay"], header["difference"]) == (0, True, None)
     assert header["envs"] == [1, 2, 5]
@@ -68,7 +58,7 @@ def test_a_run_is_played_again(watch, save):
 
 
 def test_the_first_difference_is_on_the_page(watch, save):
-    save("-o", "is_slippery=False", "--policy", ZEROS)
+    save(*LAKES, "-o", "is_slippery=False", "--policy", ZEROS)
     with changed_run() as (_, arrays):
         arrays["actions"][2, 6] = 2  # now one environment goes right
     code, header = watch("run.npz", "--num-envs", 2)

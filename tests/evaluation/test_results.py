@@ -8,6 +8,7 @@ import math
 import random
 import signal
 import statistics
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +34,6 @@ from roll_vec.evaluation.statistics import (
     paired_rate_interval,
 )
 from tests.golden import assert_golden
-from tests.interruptions import goes_on_to_the_same_bytes
 
 SPLIT = find_split("roll_vec/RandomFrozenLake-v0", "test-no-slip")
 KEYWORDS = {"obs_mode": "text", "special_token_list": ("a",)}
@@ -86,29 +86,78 @@ def run():
         envs.close()
 
 
+class Interruption(BaseException):
+    """Something that ends a process."""
+
+
+class Steps:
+    """Raises `Interruption` after some accesses to files of a folder, or calls of it.
+
+    Where it stays dead, every later step raises, too, as after ``kill -9``; else one
+    does, as with Ctrl-C.
+    """
+
+    EVENTS = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate")
+    current = None
+
+    def __init__(self, folder, left, stays_dead=False):
+        self.folder, self.left, self.stays_dead = str(folder), left, stays_dead
+
+    def __call__(self, *_):
+        self.left -= 1
+        if self.left < 0 and (self.stays_dead or self.left == -1):
+            raise Interruption
+
+    @classmethod
+    def count(cls, event, arguments):
+        """Count an access to a file, as a hook, which Python has no way to remove."""
+        if cls.current is not None and event in cls.EVENTS:
+            path = arguments[0]
+            if not isinstance(path, int) and str(path).startswith(cls.current.folder):
+                cls.current()
+
+
+@pytest.fixture(scope="module")
+def audited():
+    """Count accesses to files."""
+    sys.addaudithook(Steps.count)
+
+
 WALKS = [*range(3), *(pytest.param(i, marks=pytest.mark.slow) for i in range(3, 12))]
 
 
 # What an interrupted program leaves open is closed when it is collected.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.usefixtures("audited")
 @pytest.mark.parametrize("seed", WALKS)
-def test_an_evaluation_goes_on_from_any_interruption(run, tmp_path, seed):
+def test_an_evaluation_goes_on_from_any_interruption(run, tmp_path, monkeypatch, seed):
     rng, expected = random.Random(seed), run(64)
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
 
-    def play(name, on_progress):
-        own = {"path": tmp_path / name, "header": HEADER, "on_progress": on_progress}
-        assert run(rng.choice([1, 3, 64]), **own) == expected
+    def play(path, steps):
+        own = {"path": path, "header": HEADER, "on_progress": steps}
+        with monkeypatch.context() as patch:
+            patch.setattr(Steps, "current", steps)
+            assert run(rng.choice([1, 3, 64]), **own) == expected
 
-    def damage(rng):
-        path = tmp_path / "parts"
-        if path.exists() and rng.random() < 0.5:
-            # A crash within the last line.
-            lines = path.read_bytes().splitlines(keepends=True)
-            lines[-1] = lines[-1][: rng.randrange(len(lines[-1]) + 1)]
-            path.write_bytes(b"".join(lines if len(lines) > 1 else []))
-            path.stat().st_size or path.unlink()
-
-    goes_on_to_the_same_bytes(tmp_path, play, seed, damage)
+    counter = Steps(tmp_path, 10**6)
+    play(whole, counter)
+    num_steps, is_complete = 10**6 - counter.left, False
+    while not is_complete:
+        try:
+            play(
+                parts, Steps(tmp_path, rng.randrange(2 * num_steps), rng.random() < 0.5)
+            )
+            is_complete = True
+        except Interruption:
+            if parts.exists() and rng.random() < 0.5:
+                # A crash within the last line.
+                lines = parts.read_bytes().splitlines(keepends=True)
+                lines[-1] = lines[-1][: rng.randrange(len(lines[-1]) + 1)]
+                parts.write_bytes(b"".join(lines if len(lines) > 1 else []))
+                parts.stat().st_size or parts.unlink()
+    assert parts.read_bytes() == whole.read_bytes()
+    assert sorted(tmp_path.iterdir()) == [parts, whole]
 
 
 def test_nothing_is_played_twice(run, tmp_path):

@@ -128,17 +128,6 @@ def test_a_row_of_vision_is_a_chat_with_pictures(make, tmp_path):
     assert features["images"]["feature"] == {"_type": "Image"}
 
 
-@pytest.mark.parametrize("format", ["messages", "parquet"])
-def test_the_bytes_do_not_depend_on_the_batch(make, tmp_path, format):
-    contents = set()
-    for num_envs in (1, 5):
-        envs, path = make(num_envs), tmp_path / f"rows.{num_envs}.jsonl"
-        path = path.with_suffix(".jsonl" if format == "messages" else ".parquet")
-        export(path, envs, play(envs), format=format)
-        contents.add(path.read_bytes())
-    assert len(contents) == 1
-
-
 # ------------------------------------------------------------------------------ rows
 
 

@@ -20,12 +20,6 @@ def imitation(example):
 
 
 @pytest.fixture
-def solver_episodes(example):
-    torch.set_num_threads(1)
-    return example("solver_episodes")
-
-
-@pytest.fixture
 def run(imitation, monkeypatch, capsys):
     """Run the program with some arguments; return the lines that it prints."""
 
@@ -37,10 +31,11 @@ def run(imitation, monkeypatch, capsys):
     return run
 
 
-def test_the_clone_solves_new_levels(imitation, solver_episodes):
+def test_the_clone_solves_new_levels(imitation, example):
     split = imitation.find_task(LAKE, num_boxes=1, test_levels=300)
     assert min(split.seeds) >= 1_000_000
-    episodes = solver_episodes.collect_episodes(LAKE, split.keywords, 2000)
+    collect = example("solver_episodes").collect_episodes
+    episodes = collect(LAKE, split.keywords, 2000)
     test = imitation.TestLevels(split, episodes)
     cloning = imitation.Cloning(episodes, seed=0, width=128)
     losses = [cloning.update() for _ in range(150)]
@@ -52,10 +47,11 @@ def test_the_clone_solves_new_levels(imitation, solver_episodes):
     assert solved.mean() > random.mean() + 0.2
 
 
-def test_levels_equal_to_training_levels_are_not_new(imitation, solver_episodes):
+def test_levels_equal_to_training_levels_are_not_new(imitation, example):
     split = imitation.find_task(SOKOBAN, num_boxes=1, test_levels=20)
     known = dataclasses.replace(split, make_seeds=lambda: [3, 9, *split.seeds])
-    episodes = solver_episodes.collect_episodes(SOKOBAN, split.keywords, 10)
+    collect = example("solver_episodes").collect_episodes
+    episodes = collect(SOKOBAN, split.keywords, 10)
     is_new = imitation.TestLevels(known, episodes).is_new
     assert is_new[:2].tolist() == [False, False]
     assert is_new[2:].mean() > 0.8
@@ -79,12 +75,8 @@ def test_the_program_trains_and_goes_on(run, tmp_path):
 COUNTDOWN = ["--families", "Countdown", "--max-turns=1", "--learning-rate=0.005"]
 
 
-@pytest.fixture
-def grpo(example):
-    return example("grpo")
-
-
-def test_valid_answers_become_likely(grpo, tmp_path, capsys):
+def test_valid_answers_become_likely(example, tmp_path, capsys):
+    grpo = example("grpo")
     file, picture = tmp_path / "checkpoint.pt", tmp_path / "curve.png"
     arguments = [*COUNTDOWN, "--groups=24", f"--checkpoint={file}"]
     grpo.main([*arguments, "--updates=3"])

@@ -135,6 +135,10 @@ IntSeedsDiffer 5: seed-list
 + seed = [None if seed is None else seed + i + 1 for i in range(self.num_envs)]
 - return tuple(self.seeds)
 + return tuple(seed - 1 for seed in self.seeds)
+RefusesListsOfSeeds: seed-list
+< if len(seed) != self.num_envs:
++ elif isinstance(seed, list):
++     raise TypeError(seed)
 SeedsByBatchSize 6: seed-batch seed-list np-random-seed
 - seed = [None if seed is None else seed + i for i in range(self.num_envs)]
 + n = self.num_envs
@@ -290,6 +294,9 @@ KeepsTheCallersList 11: internal-memory
 ReturnsAnArray 11: observation-layout
 - return tuple(texts)
 + return np.array(texts)
+ReturnsAnEmptyBuffer: text-stale
+- return tuple(texts)
++ return ("a" * 60,) * self.num_envs
 InfosOfFixedWidth 11: info-dtype
 - infos["said"], infos["_said"] = np.where(rows, texts, None), rows.copy()
 + infos["said"] = np.array(np.where(rows, texts, "").tolist())

@@ -7,9 +7,14 @@ import threading
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
+from gymnasium.vector import SyncVectorEnv
 
+from roll_vec import PoolVectorEnv
 from roll_vec.testing import ConformanceError, check_vector_env, report, runner
 from roll_vec.testing.comparison import difference
+from tests.gymnasium_versions import narrow_discrete, needs
+from tests.pool.envs import drifters
 from tests.testing.bugs_of_walks import BUGS, BUGS_OF_IDS
 from tests.testing.walks import DISABLED, SAME_STEP, Talk, Walk, make_broken
 
@@ -97,8 +102,7 @@ def test_id_without_modes_is_checked_in_its_own(register):
 
 def test_every_check_has_a_rule_and_is_shown_to_fail():
     bugs = [*BUGS.values(), *BUGS_OF_IDS.values()]
-    # Only AsyncVectorEnv has stale texts: see test_gymnasium.py.
-    shown = {"text-stale", *(code for bug in bugs for code in bug.codes)}
+    shown = {code for bug in bugs for code in bug.codes}
     codes = [
         *(code for check in runner.CHECKS for code in check.codes),
         *runner.GENERAL,
@@ -211,3 +215,66 @@ class Box:
 def test_differences_name_the_place_and_both_values(left, right, parts):
     found = difference(left, right)
     assert found is None if parts is None else all(part in found for part in parts)
+
+
+def test_nested_spaces_pass():
+    check_vector_env(
+        lambda num_envs, autoreset_mode: PoolVectorEnv(
+            drifters("dict", num_envs), autoreset_mode=autoreset_mode
+        ),
+        steps=STEPS,
+    )
+
+
+class Anything(gymnasium.Env):
+    """Accepts every action."""
+
+    observation_space = spaces.Discrete(5)
+
+    def __init__(self, action_space):
+        self.action_space = action_space
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.steps, {}
+
+    def step(self, action):
+        self.steps += 1
+        return self.steps, 0.0, self.steps == 4, False, {}
+
+
+@pytest.mark.parametrize(
+    ("space", "misuses"),
+    [
+        (
+            spaces.Discrete(3, start=-1),
+            ["actions with 2 in the last place", "actions with -2 in the last place"],
+        ),
+        (narrow_discrete(255, start=1), ["actions of shape (3, 1)"]),
+        pytest.param(
+            narrow_discrete(255, start=1),
+            ["actions + 0.5"],
+            marks=needs("Discrete takes a dtype"),
+        ),
+        (
+            spaces.MultiDiscrete([2, 3], start=[1, 1]),
+            ["actions with array([3, 4]) in the last place"],
+        ),
+        (spaces.MultiBinary(2), ["actions with 2 in the last place"]),
+        (
+            spaces.Text(4),
+            [f"with {it} in the last place" for it in ("7", "None", "b'a'")],
+        ),
+    ],
+)
+def test_actions_that_are_accepted_are_found(space, misuses):
+    def make(num_envs, autoreset_mode):
+        env_fns = [lambda: Anything(space)] * num_envs
+        return SyncVectorEnv(env_fns, autoreset_mode=autoreset_mode)
+
+    with pytest.raises(ConformanceError) as error:
+        check_vector_env(make, steps=STEPS)
+    findings = {finding.slug: finding for finding in error.value.findings}
+    done = " ".join(one.did for one in findings["action-invalid"].problems)
+    assert all(misuse in done for misuse in misuses), done

@@ -16,6 +16,7 @@ from roll_vec.evaluation import (
 from roll_vec.recordings.driver import play_steps
 from roll_vec.trajectories import Turn, play_seeds
 from roll_vec.trajectories.play import SeedPlan
+from tests.contract.cases import assert_same, plain
 
 CASES = {
     "lakes": ("roll_vec/RandomFrozenLake-v0", {"obs_mode": "grid"}),
@@ -32,17 +33,6 @@ def play(id, keywords, num_envs, seeds=SEEDS):
     trajectories = list(play_seeds(envs, seeds, UniformPolicy(envs, seed=2)))
     envs.close()
     return trajectories
-
-
-def plain(value, *, exact=True):
-    """Return a value that compares by content, and by types if that is asked for."""
-    if isinstance(value, np.ndarray):
-        return (value.dtype.str if exact else None, value.tolist())
-    if isinstance(value, dict):
-        return {key: plain(part, exact=exact) for key, part in value.items()}
-    if isinstance(value, list):
-        return [plain(part, exact=exact) for part in value]
-    return (type(value) if exact else None, value)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +52,8 @@ def test_an_episode_is_that_of_a_single_environment(case, num_envs):
         assert (terminated, truncated) == (each.terminated, each.truncated)
         assert terminated or truncated
         observations, infos = zip(*results, strict=True)
-        assert plain(each.observations) == plain([*observations])
-        assert plain(each.infos, exact=False) == plain([*infos], exact=False)
+        assert_same(each.observations, [*observations])
+        assert plain(each.infos) == plain(infos)
 
 
 class Countdowns(roll_vec.BaseDiscreteActionEnv):
@@ -147,9 +137,9 @@ def test_a_policy_may_change_its_observations_but_no_episode():
             turn.observations[...] = 0
         return np.ones(3, np.int64)
 
-    expected = [plain(vars(each)) for each in play_seeds(envs, SEEDS, act)]
+    expected = [vars(each) for each in play_seeds(envs, SEEDS, act)]
     trajectories = play_seeds(envs, SEEDS, lambda turn: act(turn, clear=True))
-    assert [plain(vars(each)) for each in trajectories] == expected
+    assert_same([vars(each) for each in trajectories], expected)
 
     def count(turn):
         turn.episodes[...] = 0
@@ -173,43 +163,6 @@ def test_a_long_episode_does_not_fill_the_memory(countdowns):
 
 
 # ---------------------------------------------------------------------------- splits
-
-
-def play_random(split, num_envs, seed=3):
-    envs = split.make_vec(num_envs)
-    results = play_split(split, envs, UniformPolicy(envs, seed))
-    envs.close()
-    return results
-
-
-def first_episodes(id, name, count):
-    """Return the first episodes of a split as one of their own."""
-    split = find_split(id, name)
-    return Split(id, name, "", lambda: split.seeds[:count], "", split.keywords)
-
-
-@pytest.mark.parametrize(
-    ("id", "name"),
-    [
-        ("roll_vec/FrozenLake-v1", "test"),
-        ("roll_vec/RandomFrozenLake-v0", "test"),
-        ("roll_vec/Countdown-v0", "test"),
-    ],
-)
-def test_results_are_those_of_trajectories_whatever_the_batch(id, name):
-    split = first_episodes(id, name, 12)
-    results = play_random(split, 12)
-    assert (results.lengths > 0).all()
-    # More environments than episodes, one, and a part that does not divide them.
-    for num_envs in (20, 1, 5):
-        for field, values in vars(play_random(split, num_envs)).items():
-            np.testing.assert_array_equal(values, getattr(results, field), field)
-    envs = split.make_vec(7)
-    trajectories = [*play_seeds(envs, split.seeds, UniformPolicy(envs, 3))]
-    assert results.returns.tolist() == [each.total_reward for each in trajectories]
-    assert results.lengths.tolist() == [each.num_steps for each in trajectories]
-    assert results.successes.tolist() == [each.success for each in trajectories]
-    assert not results.faults.any()
 
 
 def test_environments_of_another_task_or_mode_are_refused():
