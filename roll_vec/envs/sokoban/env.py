@@ -94,6 +94,12 @@ class Sokoban(RollGridEnv):
     behind it is free.  Nothing can be pulled.  Each episode has a new room, which has a
     solution.
 
+    Instructions
+    ------------
+    Push every box onto a target. You walk one cell at a time, and a box in your way is
+    pushed along if the cell behind it is free of walls and other boxes. Nothing can be
+    pulled.
+
     Parameters
     ----------
     dim_room : (int, int)
@@ -303,14 +309,6 @@ class Sokoban(RollGridEnv):
     def width(self) -> int:
         """Columns of the room."""
         return self.dim_room[1]
-
-    def describe(self) -> str:
-        """Return a description of the game, for the instructions."""
-        return (
-            "Push every box onto a target. You walk one cell at a time, and a box in "
-            "your way is pushed along if the cell behind it is free of walls and other "
-            "boxes. Nothing can be pulled."
-        )
 
     # ---------------------------------------------------------------- the rules
 
