@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from roll_vec.arrays import declarations
 from roll_vec.arrays.declarations import Variable
 from roll_vec.arrays.level_providers import LevelNumbers, LevelProvider, read_levels
-from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import RULES
 from roll_vec.docstrings import read_sections, select_paragraphs
@@ -39,6 +38,7 @@ from roll_vec.options import (
     check_render_mode,
     refuse_unused,
 )
+from roll_vec.row_threads import SliceSizer
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import ACTION_MODES, TextOptions
 

@@ -13,9 +13,9 @@ from roll_vec.arrays.action_codes import ActionCodes
 from roll_vec.arrays.array_env import Ids
 from roll_vec.arrays.bound_steps import OneStep
 from roll_vec.arrays.episodes import EpisodeEngine
-from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels._jit import allow_overflow
+from roll_vec.row_threads import SliceSizer
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts

@@ -131,7 +131,7 @@ def names_after(env):
 
 @NEEDS_FORK
 def test_forked_child_begins_threads_of_its_own(monkeypatch):
-    monkeypatch.setattr("roll_vec.arrays.row_threads.count_cores", lambda: 2)
+    monkeypatch.setattr("roll_vec.row_threads.count_cores", lambda: 2)
     env = make_batch("roll_vec/Sokoban-v0", 64, num_threads=2)
     names = names_after(env)
     new = run_in_child("fork", functools.partial(names_after, env))

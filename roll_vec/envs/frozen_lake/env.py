@@ -14,7 +14,6 @@ from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.grid_env import GridEnv, check_cells
 from roll_vec.arrays.grid_family import Cell
 from roll_vec.arrays.grid_observations import OBS_MODES
-from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import FINITE, check_each
 from roll_vec.envs.frozen_lake.map_sets import LakeSet
@@ -56,6 +55,7 @@ from roll_vec.options import (
 )
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 from roll_vec.render.tiles import FROZEN_LAKE_TILES
+from roll_vec.row_threads import SliceSizer
 
 Ids: TypeAlias = NDArray[np.int64]
 # The player's cell by Gymnasium's name.

@@ -13,7 +13,6 @@ from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.grid_env import MAX_CELLS, check_cells
 from roll_vec.arrays.grid_family import ArrayMode, Cell
 from roll_vec.arrays.grid_observations import OBS_MODES
-from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import check_each
 from roll_vec.envs.level_sets import LevelSet, refuse_beside_levels
@@ -39,6 +38,7 @@ from roll_vec.kernels.sokoban.moves import (
 )
 from roll_vec.options import MAX_INT, check_int, check_optional, option
 from roll_vec.render.tiles import SOKOBAN_TILES
+from roll_vec.row_threads import SliceSizer
 
 Ids: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
