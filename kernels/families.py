@@ -46,11 +46,11 @@ from .views import flat
 
 if not IS_COMPILED:
     from .rng.generator import generator_of
-    from .rows import action_at, clear_row, copy_row, items_of, row_of, view_of
+    from .rows import action_at, clear_rows, copy_row, items_of, row_of, view_of
 else:
     from ._compiled_rows import (
         action_at,
-        clear_row,
+        clear_rows,
         copy_row,
         items_of,
         row_of,
@@ -214,7 +214,7 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
             """Begin the next episode of row i; its generator goes on."""
             _, _, first_seeds, numbers = episodes
             numbers[i] += _1
-            clear_row(variables_type(*state[0]), i)
+            clear_rows(variables_type(*state[0]), i, i + _1)
             begin_row(i, first_seeds[i], state)
             return True
 
@@ -231,7 +231,7 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
             if num_levels > 0:
                 seed = np.uint64(start_level) + seed % np.uint64(num_levels)
             seed_generator(state[2], i, seed)
-            clear_row(variables_type(*state[0]), i)
+            clear_rows(variables_type(*state[0]), i, i + _1)
             begin_row(i, seed, state)
             return True
 
@@ -243,7 +243,7 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
     def begin_level(i, levels, index, seed, state):
         """Begin an episode of row i with a level; the seed is that of the episode."""
         variables = state[0]
-        clear_row(variables[num_arrays:], i)
+        clear_rows(variables[num_arrays:], i, i + _1)
         target = level_type(*variables[:num_arrays])
         copy_row(level_type(*levels), index, target, i)
         seed_generator(state[2], i, seed)
@@ -307,7 +307,7 @@ def _make_observe(observe, declaration, variables_type, options_type, key):
 
         @compiled
         def observe_row(i, k, state, out):
-            clear_row(out, k)
+            clear_rows(out, k, k + _1)
             options = options_type(*state[1])
             env = view_of(variables_type(*state[0]), options, i)
             array = row_of(single_type(*out), options, k).out
@@ -317,7 +317,7 @@ def _make_observe(observe, declaration, variables_type, options_type, key):
 
         @compiled
         def observe_row(i, k, state, out):
-            clear_row(out, k)
+            clear_rows(out, k, k + _1)
             env = view_of(variables_type(*state[0]), options_type(*state[1]), i)
             parts = row_of(output_type(*out), (), k)
             call_rule(OBSERVE, state[3], i, observe, (env, parts))
@@ -403,7 +403,7 @@ def make_family(rules, declaration, key, tuned_step=None):
         k = np.uint64(at) + i
         if skip_mask[i]:
             rewards[k], terminations[k], truncations[k] = 0.0, False, False
-            clear_row(infos, k)
+            clear_rows(infos, k, k + _1)
         else:
             named = variables_type(*variables)
             rng = generator_at(rng_states, i)
@@ -534,7 +534,7 @@ def make_family(rules, declaration, key, tuned_step=None):
     def move_infos(i, infos, last_infos):
         named = infos_type(*infos)
         copy_row(named, i, infos_type(*last_infos), i)
-        clear_row(named, i)
+        clear_rows(named, i, i + _1)
 
     def step_parts(observes):
         if observes:

@@ -132,6 +132,11 @@ def read_constant(value: Any) -> Any:
         array = np.array(value, order="C")
     except ValueError:  # for rows of several lengths
         return None
+    if array.dtype.kind == "f" and not isinstance(value, np.ndarray):
+        # numpy makes floats of integers beside one of more than 63 bits.
+        numbers = np.array(value, object).ravel().tolist()
+        if any(isinstance(each, int) and each not in _INT64 for each in numbers):
+            return None
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
     return array if array.dtype in _DTYPES else None
 
