@@ -93,32 +93,6 @@ class Declaration(NamedTuple):
     """Whether the observation is a variable of the same dtype."""
 
 
-class Seeding(NamedTuple):
-    """The seeds of the episodes of a family without levels.
-
-    Episode k of a row has the seed ``fold_in(first_seeds[i], k)``, or with a set of
-    levels the number of its level: ``start_level + seed mod num_levels``.  That of a
-    stream has no meaning.
-    """
-
-    num_levels: int  # 0: unlimited
-    start_level: int
-    first_seeds: np.ndarray  # (n,) uint64
-    numbers: np.ndarray  # (n,) uint64, updated where an episode begins
-
-
-class LevelEpisodes(NamedTuple):
-    """The episodes of rows that play levels.
-
-    An episode of seed e plays level ``e mod l``, if it is in memory.
-    """
-
-    levels: Any  # tuple of (l, ...) arrays: a level has one row in each; l may be 0
-    is_present: np.ndarray  # (l,) bool: the levels that are in memory
-    first_seeds: np.ndarray  # (n,) uint64
-    numbers: np.ndarray  # (n,) uint64, updated where an episode begins
-
-
 class GameKernels(NamedTuple):
     """The kernels of a family over all rows; see `make_family`."""
 
@@ -179,6 +153,26 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
     """Return ``begin_next(i, episodes, state)``, and ``begin_levels`` or None.
 
     The first one returns False where the level of an episode is not in memory.
+
+    Parameters
+    ----------
+    begin : rule
+    declaration : Declaration
+    variables_type, options_type : type
+        See `_make_type`.
+    key : str
+
+    Notes
+    -----
+    ``episodes`` of a family without levels is ``num_levels, start_level, first_seeds,
+    numbers``: two integers and two arrays, (n,) uint64.  Episode k of a row, its item
+    of ``numbers``, has the seed ``fold_in(first_seeds[i], k)``, or with a set of levels
+    (``num_levels`` > 0) the number of its level: ``start_level + seed mod num_levels``.
+    The seed of a stream has no meaning.
+
+    With levels it is ``levels, is_present, first_seeds, numbers``: a tuple of (l, ...)
+    arrays, in which each level has a row, and (l,) bool, the levels that are in memory;
+    l may be 0.  An episode of seed e plays level ``e mod l``.
     """
     compiled = functools.partial(kernel, key=key)
     generator_at, seed_generator = _no_generator, _no_seed
@@ -224,7 +218,7 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
 
         @compiled
         def begin_seeded(i, episodes, state):
-            """Begin the next episode of row i; see `Seeding`."""
+            """Begin the next episode of row i; see `_make_begin`."""
             num_levels, start_level, first_seeds, numbers = episodes
             numbers[i] += _1
             seed = episode_seed(i, first_seeds, numbers[i])
@@ -251,7 +245,7 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
 
     @compiled
     def begin_next(i, episodes, state):
-        """Begin the next episode of row i, if its level is there: `LevelEpisodes`."""
+        """Begin the next episode of row i, if its level is there."""
         levels, is_present, first_seeds, numbers = episodes
         # After episode -1, modulo 2**64, comes episode 0.
         number = numbers[i] + _1
