@@ -195,19 +195,6 @@ def _row_parts(context, builder, array, value, index):
 
 
 @intrinsic
-def clear_row(typing_context, variables, i):
-    def lower(context, builder, sig, args):
-        index = context.cast(builder, args[1], sig.args[1], types.intp)
-        for k, array in enumerate(variables.types):
-            value = builder.extract_value(args[0], k)
-            data, size = _row_parts(context, builder, array, value, index)
-            cgutils.memset(builder, data, size, 0)
-        return context.get_dummy_value()
-
-    return types.none(variables, i), lower
-
-
-@intrinsic
 def clear_rows(typing_context, arrays, start, stop):
     def lower(context, builder, sig, args):
         first, last = (

@@ -46,11 +46,11 @@ from .views import flat
 
 if not IS_COMPILED:
     from .rng.generator import generator_of
-    from .rows import action_at, clear_row, copy_row, items_of, row_of, view_of
+    from .rows import action_at, clear_rows, copy_row, items_of, row_of, view_of
 else:
     from ._compiled_rows import (
         action_at,
-        clear_row,
+        clear_rows,
         copy_row,
         items_of,
         row_of,
@@ -91,32 +91,6 @@ class Declaration(NamedTuple):
     """Whether generators go on from episode to episode, as in Gymnasium."""
     copies_variable: bool
     """Whether the observation is a variable of the same dtype."""
-
-
-class Seeding(NamedTuple):
-    """The seeds of the episodes of a family without levels.
-
-    Episode k of a row has the seed ``fold_in(first_seeds[i], k)``, or with a set of
-    levels the number of its level: ``start_level + seed mod num_levels``.  That of a
-    stream has no meaning.
-    """
-
-    num_levels: int  # 0: unlimited
-    start_level: int
-    first_seeds: np.ndarray  # (n,) uint64
-    numbers: np.ndarray  # (n,) uint64, updated where an episode begins
-
-
-class LevelEpisodes(NamedTuple):
-    """The episodes of rows that play levels.
-
-    An episode of seed e plays level ``e mod l``, if it is in memory.
-    """
-
-    levels: Any  # tuple of (l, ...) arrays: a level has one row in each; l may be 0
-    is_present: np.ndarray  # (l,) bool: the levels that are in memory
-    first_seeds: np.ndarray  # (n,) uint64
-    numbers: np.ndarray  # (n,) uint64, updated where an episode begins
 
 
 class GameKernels(NamedTuple):
@@ -179,6 +153,26 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
     """Return ``begin_next(i, episodes, state)``, and ``begin_levels`` or None.
 
     The first one returns False where the level of an episode is not in memory.
+
+    Parameters
+    ----------
+    begin : rule
+    declaration : Declaration
+    variables_type, options_type : type
+        See `_make_type`.
+    key : str
+
+    Notes
+    -----
+    ``episodes`` of a family without levels is ``num_levels, start_level, first_seeds,
+    numbers``: two integers and two arrays, (n,) uint64.  Episode k of a row, its item
+    of ``numbers``, has the seed ``fold_in(first_seeds[i], k)``, or with a set of levels
+    (``num_levels`` > 0) the number of its level: ``start_level + seed mod num_levels``.
+    The seed of a stream has no meaning.
+
+    With levels it is ``levels, is_present, first_seeds, numbers``: a tuple of (l, ...)
+    arrays, in which each level has a row, and (l,) bool, the levels that are in memory;
+    l may be 0.  An episode of seed e plays level ``e mod l``.
     """
     compiled = functools.partial(kernel, key=key)
     generator_at, seed_generator = _no_generator, _no_seed
@@ -214,7 +208,7 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
             """Begin the next episode of row i; its generator goes on."""
             _, _, first_seeds, numbers = episodes
             numbers[i] += _1
-            clear_row(variables_type(*state[0]), i)
+            clear_rows(variables_type(*state[0]), i, i + _1)
             begin_row(i, first_seeds[i], state)
             return True
 
@@ -224,14 +218,14 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
 
         @compiled
         def begin_seeded(i, episodes, state):
-            """Begin the next episode of row i; see `Seeding`."""
+            """Begin the next episode of row i; see `_make_begin`."""
             num_levels, start_level, first_seeds, numbers = episodes
             numbers[i] += _1
             seed = episode_seed(i, first_seeds, numbers[i])
             if num_levels > 0:
                 seed = np.uint64(start_level) + seed % np.uint64(num_levels)
             seed_generator(state[2], i, seed)
-            clear_row(variables_type(*state[0]), i)
+            clear_rows(variables_type(*state[0]), i, i + _1)
             begin_row(i, seed, state)
             return True
 
@@ -243,7 +237,7 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
     def begin_level(i, levels, index, seed, state):
         """Begin an episode of row i with a level; the seed is that of the episode."""
         variables = state[0]
-        clear_row(variables[num_arrays:], i)
+        clear_rows(variables[num_arrays:], i, i + _1)
         target = level_type(*variables[:num_arrays])
         copy_row(level_type(*levels), index, target, i)
         seed_generator(state[2], i, seed)
@@ -251,7 +245,7 @@ def _make_begin(begin, declaration, variables_type, options_type, key):
 
     @compiled
     def begin_next(i, episodes, state):
-        """Begin the next episode of row i, if its level is there: `LevelEpisodes`."""
+        """Begin the next episode of row i, if its level is there."""
         levels, is_present, first_seeds, numbers = episodes
         # After episode -1, modulo 2**64, comes episode 0.
         number = numbers[i] + _1
@@ -307,7 +301,7 @@ def _make_observe(observe, declaration, variables_type, options_type, key):
 
         @compiled
         def observe_row(i, k, state, out):
-            clear_row(out, k)
+            clear_rows(out, k, k + _1)
             options = options_type(*state[1])
             env = view_of(variables_type(*state[0]), options, i)
             array = row_of(single_type(*out), options, k).out
@@ -317,7 +311,7 @@ def _make_observe(observe, declaration, variables_type, options_type, key):
 
         @compiled
         def observe_row(i, k, state, out):
-            clear_row(out, k)
+            clear_rows(out, k, k + _1)
             env = view_of(variables_type(*state[0]), options_type(*state[1]), i)
             parts = row_of(output_type(*out), (), k)
             call_rule(OBSERVE, state[3], i, observe, (env, parts))
@@ -403,7 +397,7 @@ def make_family(rules, declaration, key, tuned_step=None):
         k = np.uint64(at) + i
         if skip_mask[i]:
             rewards[k], terminations[k], truncations[k] = 0.0, False, False
-            clear_row(infos, k)
+            clear_rows(infos, k, k + _1)
         else:
             named = variables_type(*variables)
             rng = generator_at(rng_states, i)
@@ -534,7 +528,7 @@ def make_family(rules, declaration, key, tuned_step=None):
     def move_infos(i, infos, last_infos):
         named = infos_type(*infos)
         copy_row(named, i, infos_type(*last_infos), i)
-        clear_row(named, i)
+        clear_rows(named, i, i + _1)
 
     def step_parts(observes):
         if observes:

@@ -291,12 +291,6 @@ def action_at(array, i):
     return Items(view, "action")
 
 
-def clear_row(variables, i):
-    """Set a row of each array to zeros."""
-    for array in variables:
-        array[i] = 0
-
-
 def clear_rows(arrays, start, stop):
     """Set a range of rows of each array to zeros."""
     for array in arrays:

@@ -6,6 +6,8 @@ import inspect
 import re
 from typing import NamedTuple
 
+_CONDITION = re.compile(r"If ``(\w+)``(?: is ``(\w+)``)?: ")
+
 
 class Entry(NamedTuple):
     """An entry of a section: a line ``name : kind``, and indented lines below it."""
@@ -48,3 +50,26 @@ def read_items(section: str) -> list[str]:
     """Return the items of a list that are marked by hyphens, each in one line."""
     items = re.split(r"^- ", section, flags=re.MULTILINE)
     return [" ".join(item.split()) for item in items if item.strip()]
+
+
+def select_paragraphs(section: str, owner: object) -> str:
+    """Return the paragraphs of a section whose conditions hold, in one line.
+
+    Parameters
+    ----------
+    section : str
+        A paragraph may begin with a condition: "If ``name``: ", or "If ``name`` is
+        ``value``: ".
+    owner : object
+        It has the attributes that conditions name.
+    """
+    texts = []
+    for paragraph in section.split("\n\n"):
+        condition, text = _CONDITION.match(paragraph), paragraph
+        if condition is not None:
+            name, wanted = condition.groups()
+            value, text = getattr(owner, name), paragraph[condition.end() :]
+            if not value or wanted not in (None, value):
+                continue
+        texts.append(" ".join(text.split()))
+    return " ".join(texts)

@@ -184,24 +184,22 @@ def generator_at(words: Sequence[int]) -> np.random.Generator:
     return np.random.Generator(bits)
 
 
-def generator_words(generator: np.random.Generator) -> NDArray[np.uint64]:
-    """Return the position of a numpy generator as `generator_at` reads it, (6,) uint64.
+def generator_words(seed: int) -> NDArray[np.uint64]:
+    """Return the position of numpy's ``PCG64(seed)`` as `generator_at` reads it.
 
-    Raises
-    ------
-    InvalidStateError
-        If its bit generator is not PCG64.
+    Parameters
+    ----------
+    seed : int
+        Of any size.
+
+    Returns
+    -------
+    (6,) uint64
     """
-    state = generator.bit_generator.state
-    name = state["bit_generator"]
-    if name != "PCG64":
-        raise InvalidStateError.expected("np_random", "a generator of PCG64", name)
-    words = [
-        number >> shift & (1 << 64) - 1
-        for number in (state["state"]["state"], state["state"]["inc"])
-        for shift in (64, 0)
-    ]
-    return np.array([*words, state["has_uint32"], state["uinteger"]], np.uint64)
+    state: Any = np.random.PCG64(seed).state["state"]
+    numbers = state["state"], state["inc"]
+    words = [each >> shift & (1 << 64) - 1 for each in numbers for shift in (64, 0)]
+    return np.array([*words, 0, 0], np.uint64)
 
 
 def make_generator(state: Any) -> np.random.Generator:

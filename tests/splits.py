@@ -1,6 +1,6 @@
 """Batches of any size on any number of threads, for tests."""
 
-from roll_vec.arrays import row_threads
+from roll_vec import row_threads
 
 # The options of the package that say how many rows are left to another thread.
 _OPTIONS = (

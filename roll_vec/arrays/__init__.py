@@ -21,7 +21,6 @@ variables, infos and levels, and has the rules of one environment.  In reading o
 `episodes`             `EpisodeEngine`: seeds of episodes, and how these begin
 `engine`               `ArrayEngine`: N environments as an `Engine` of `vector`
 `single_env`           `SingleEnv`: a row as a `gymnasium.Env`
-`row_threads`          ranges of rows on several threads, and Ctrl-C
 =====================  ==============================================================
 
 A step of a batch::

@@ -17,7 +17,7 @@ from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.families import takes_seed
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
-from roll_vec.kernels.rows import Items, Row, action_at, clear_row
+from roll_vec.kernels.rows import Items, Row, action_at, clear_rows
 from roll_vec.options import keywords_of
 from roll_vec.vector.env import BatchOptions
 
@@ -97,7 +97,7 @@ def _look(options: ArrayEnv, variables: Any) -> None:
         owner = f"{name}.{options.observation}"
         arrays = (options.named(variables)[str(options.observation)],)
     else:
-        clear_row(arrays, 0)
+        clear_rows(arrays, 0, 1)
         out: Any = Items(arrays[0][0], "out")
         if "" not in options.parts:
             out = Row(namedtuple("Row", options.parts)(*arrays), (), 0)

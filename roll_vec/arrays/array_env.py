@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections import namedtuple
+import re
+from collections import ChainMap, namedtuple
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
@@ -18,10 +19,9 @@ from numpy.typing import NDArray
 from roll_vec.arrays import declarations
 from roll_vec.arrays.declarations import Variable
 from roll_vec.arrays.level_providers import LevelNumbers, LevelProvider, read_levels
-from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import RULES
-from roll_vec.docstrings import read_sections
+from roll_vec.docstrings import read_sections, select_paragraphs
 from roll_vec.errors import InvalidOptionError, UnsupportedError
 from roll_vec.kernels._jit import IS_COMPILED
 from roll_vec.kernels._notice import NOTICE
@@ -38,6 +38,7 @@ from roll_vec.options import (
     check_render_mode,
     refuse_unused,
 )
+from roll_vec.row_threads import SliceSizer
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import ACTION_MODES, TextOptions
 
@@ -569,9 +570,20 @@ class ArrayEnv(TextOptions):
     def describe(self) -> str:
         """Return a description of the game, for the instructions.
 
-        It is the docstring, up to a section such as ``Parameters``.
+        It is the section ``Instructions`` of the docstring of the class or of the
+        nearest base, see `select_paragraphs`; without one the docstring up to a section
+        such as ``Parameters``.  Names of numbers in double backticks become numbers.
         """
-        return read_sections(type(self).__doc__)[""] or type(self).__name__
+        docstrings = [read_sections(cls.__doc__) for cls in type(self).__mro__]
+        section = ChainMap(*docstrings).get("Instructions")
+        text = docstrings[0][""] or type(self).__name__
+        if section is not None:
+            text = select_paragraphs(section, self)
+        for name in dict.fromkeys(re.findall(r"``(\w+)``", text)):
+            value = getattr(self, name, None)
+            if isinstance(value, (int, float)):
+                text = text.replace(f"``{name}``", str(value))
+        return text
 
     def instructions(self, parser: ActionParser | None) -> str:
         """Return the game, the symbols, the actions and the form of an answer.

@@ -95,8 +95,7 @@ class EpisodeEngine(ObservedEngine):
             return
         for env_id, seed in zip(env_ids.tolist(), new_seeds, strict=True):
             # One by one also seeds of more than 64 bits.
-            generator = np.random.Generator(np.random.PCG64(seed))
-            self.rng_states[:, env_id] = generator_words(generator)
+            self.rng_states[:, env_id] = generator_words(seed)
 
     def advance(self, env_ids: Ids, seeds: Sequence[int | None] = ()) -> None:
         """Start the next episode in some environments, and observe it.

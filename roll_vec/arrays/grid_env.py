@@ -194,6 +194,4 @@ def _make_family(cls: type[GridEnv]) -> GridFamily:
         if getattr(tiles, "shape", None) != shape or tiles.dtype != np.uint8:
             accepted = f"an array of uint8 of shape {shape}"
             raise InvalidOptionError.expected(f"{cls.__name__}.tiles", accepted, tiles)
-        tiles = np.array(tiles, order="C")
-        tiles.flags.writeable = False
     return GridFamily(tuple(cells), tiles, cls.more_modes)

@@ -6,9 +6,8 @@ and tiles here.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -63,7 +62,6 @@ class Cell(NamedTuple):
     colour: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
 class GridFamily:
     """All that is shared by the grids of one game.
 
@@ -71,51 +69,39 @@ class GridFamily:
     ----------
     cells : tuple of Cell
         By code, from 0.
-    drawn_tiles : (C, 16, 16, 3) uint8, read-only, or None
+    tiles : (C, 16, 16, 3) uint8, or None
         A picture of each code; None: squares in the colour of its pixel.
     more_modes : mapping of str to ArrayMode
         Observation modes beside those of every grid.
+
+    Attributes
+    ----------
+    num_codes : int
+        Number of cell codes.
+    glyphs : dict of int to str
+        Characters by code: ROLL's ``grid_lookup``.
+    meanings : dict of str to str
+        Meanings by glyph: ROLL's ``grid_vocab``.
+    colours : dict of int to str
+        ANSI colours by code.
+    pixels, tiles : (C, 3) and (C, 16, 16, 3) uint8, read-only
+        The pixels and the tiles by code.
     """
 
-    cells: tuple[Cell, ...]
-    drawn_tiles: NDArray[np.uint8] | None = None
-    more_modes: Mapping[str, ArrayMode] = dataclasses.field(default_factory=dict)
-
-    @property
-    def num_codes(self) -> int:
-        """Number of cell codes."""
-        return len(self.cells)
-
-    @cached_property
-    def glyphs(self) -> dict[int, str]:
-        """Characters by code: ROLL's ``grid_lookup``."""
-        return {code: cell.glyph for code, cell in enumerate(self.cells)}
-
-    @cached_property
-    def meanings(self) -> dict[str, str]:
-        """Meanings by glyph: ROLL's ``grid_vocab``."""
-        return {cell.glyph: cell.meaning for cell in self.cells}
-
-    @cached_property
-    def colours(self) -> dict[int, str]:
-        """ANSI colours by code."""
-        return {code: cell.colour for code, cell in enumerate(self.cells)}
-
-    @cached_property
-    def pixels(self) -> NDArray[np.uint8]:
-        """(C, 3) uint8, read-only: the pixels by code."""
-        return _read_only(np.array([cell.pixel for cell in self.cells], np.uint8))
-
-    @cached_property
-    def tiles(self) -> NDArray[np.uint8]:
-        """(C, 16, 16, 3) uint8, read-only: the tiles by code."""
-        if self.drawn_tiles is not None:
-            return self.drawn_tiles
-        shape = (self.num_codes, TILE_SIZE, TILE_SIZE, 3)
-        squares = np.broadcast_to(self.pixels[:, np.newaxis, np.newaxis], shape)
-        return _read_only(squares.copy())
-
-
-def _read_only(array: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    array.flags.writeable = False
-    return array
+    def __init__(
+        self,
+        cells: tuple[Cell, ...],
+        tiles: NDArray[np.uint8] | None = None,
+        more_modes: Mapping[str, ArrayMode] = MappingProxyType({}),
+    ) -> None:
+        self.cells, self.more_modes, self.num_codes = cells, more_modes, len(cells)
+        self.glyphs = {code: cell.glyph for code, cell in enumerate(cells)}
+        self.meanings = {cell.glyph: cell.meaning for cell in cells}
+        self.colours = {code: cell.colour for code, cell in enumerate(cells)}
+        self.pixels = np.array([each.pixel for each in cells], np.uint8).reshape(-1, 3)
+        if tiles is None:
+            square = np.ones((TILE_SIZE, TILE_SIZE, 1), np.uint8)
+            tiles = self.pixels[:, np.newaxis, np.newaxis] * square
+        self.tiles = np.array(tiles, order="C")
+        for table in (self.pixels, self.tiles):
+            table.flags.writeable = False

@@ -14,12 +14,12 @@ from gymnasium.spaces import Box, Space
 from numpy.typing import NDArray
 
 from roll_vec.arrays.grid_family import ArrayMode
-from roll_vec.arrays.row_threads import for_row_ranges
 from roll_vec.kernels import grids as kernels
 from roll_vec.kernels._jit import allow_overflow
 from roll_vec.render.ansi import colour_grid
 from roll_vec.render.mosaic import upscale
 from roll_vec.render.tiles import TILE_SIZE
+from roll_vec.row_threads import for_row_ranges
 from roll_vec.spaces import UnicodeText
 
 Grids = NDArray[np.uint8]

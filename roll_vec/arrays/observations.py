@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import Arrays, Ids
 from roll_vec.arrays.bound_steps import BoundStep
-from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.arrays.rules import explain_failure
 from roll_vec.errors import InvalidStateError
 from roll_vec.kernels._jit import IS_COMPILED, allow_overflow
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
 from roll_vec.kernels.rows import Row
 from roll_vec.render.mosaic import upscale
+from roll_vec.row_threads import SliceSizer, for_row_ranges
 from roll_vec.spaces import MAX_TEXT, UnicodeText
 from roll_vec.vector.engine import Engine
 from roll_vec.vector.space_batches import item_at, map_leaves

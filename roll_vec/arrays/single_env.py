@@ -449,10 +449,10 @@ class SingleEnv(ClosableEnv):
         if not isinstance(state, Mapping) or not set(names) <= state.keys():
             value = sorted(state) if isinstance(state, Mapping) else state
             raise InvalidStateError.expected("state", f"a dict with {names}", value)
-        arrays = {}
-        for name, array in present.items():
-            fitting = fit_value(name, state[name], array[0])
-            arrays[name] = np.asarray(fitting)[np.newaxis]
+        arrays = {
+            name: fit_value(name, state[name], array[0])[np.newaxis]
+            for name, array in present.items()
+        }
         # It may have been stepped past its limit.
         engine.check_state(arrays, MAX_INT)
         self._is_ready = False

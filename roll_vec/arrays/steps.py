@@ -13,9 +13,9 @@ from roll_vec.arrays.action_codes import ActionCodes
 from roll_vec.arrays.array_env import Ids
 from roll_vec.arrays.bound_steps import OneStep
 from roll_vec.arrays.episodes import EpisodeEngine
-from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels._jit import allow_overflow
+from roll_vec.row_threads import SliceSizer
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.turn import BatchStep, step_texts
 from roll_vec.text.validation import check_texts
@@ -55,14 +55,8 @@ class StepEngine(EpisodeEngine):
     # The rows that end in a step, their observations and their infos that are no flags.
     _finals: Any = None
 
-    def __init__(
-        self,
-        options: Any,
-        num_envs: int,
-        max_episode_steps: int | None,
-        num_threads: int,
-    ) -> None:
-        super().__init__(options, num_envs, max_episode_steps, num_threads)
+    def __init__(self, options: Any, num_envs: int, *limits: Any) -> None:
+        super().__init__(options, num_envs, *limits)
         self.name, self.metadata = options.name, options.metadata
         self.render_mode = options.render_mode
         self.first_action, names = options.first_action, options.action_lookup

@@ -26,7 +26,8 @@ TIMES = (0.0, SECONDS / 2.0, SECONDS / 2.0, SECONDS)
 WEIGHTS = (1.0, 2.0, 2.0, 1.0)
 # Larger angles than an episode has: Gymnasium's way from them takes too long.
 MANY_TURNS = 1e4
-_STATE = stack("theta_1", "theta_2", "theta_1_dot", "theta_2_dot")
+_NUMBERS = "theta_1", "theta_2", "theta_1_dot", "theta_2_dot"
+_STATE = stack(*_NUMBERS)
 _HIGH = np.array([1.0, 1.0, 1.0, 1.0, MAX_SPEED_1, MAX_SPEED_2], np.float32)
 
 
@@ -125,13 +126,7 @@ class Acrobot(ClassicControl):
     InvalidOptionError
     """
 
-    state = {
-        "theta_1": np.float64,
-        "theta_2": np.float64,
-        "theta_1_dot": np.float64,
-        "theta_2_dot": np.float64,
-        "success": np.bool_,
-    }
+    state = {**dict.fromkeys(_NUMBERS, np.float64), "success": np.bool_}
     # A step takes 0.5 us: two threads play 1,024 1.7 times as fast as one.
     ROWS_PER_THREAD = 1 << 9
     OBS_MODES = {
@@ -139,9 +134,7 @@ class Acrobot(ClassicControl):
         "array": "cosine and sine of the first angle, the same of the second, both "
         "angular velocities",
     }
-    state_limits = dict.fromkeys(
-        ("theta_1", "theta_2", "theta_1_dot", "theta_2_dot"), STARTS
-    )
+    state_limits = dict.fromkeys(_NUMBERS, STARTS)
     attributes = {"state": _STATE}
     reset_options = {"low": -0.1, "high": 0.1}
     actions = ("negative", "none", "positive")

@@ -24,7 +24,8 @@ FORCE = 10.0
 SECONDS = 0.02
 MAX_POSITION = 2.4
 MAX_ANGLE = 12 * 2 * math.pi / 360
-_STATE = stack("x", "x_dot", "theta", "theta_dot")
+_NUMBERS = "x", "x_dot", "theta", "theta_dot"
+_STATE = stack(*_NUMBERS)
 _HIGH = np.array([2 * MAX_POSITION, np.inf, 2 * MAX_ANGLE, np.inf], np.float32)
 
 
@@ -93,19 +94,13 @@ class CartPole(ClassicControl):
 
     sutton_barto_reward: bool = False
 
-    state = {
-        "x": np.float64,
-        "x_dot": np.float64,
-        "theta": np.float64,
-        "theta_dot": np.float64,
-        "has_fallen": np.bool_,
-    }
+    state = {**dict.fromkeys(_NUMBERS, np.float64), "has_fallen": np.bool_}
     OBS_MODES = {
         **ClassicControl.OBS_MODES,
         "array": "position and velocity of the cart, angle (radians) and angular "
         "velocity of the pole",
     }
-    state_limits = dict.fromkeys(("x", "x_dot", "theta", "theta_dot"), FINITE)
+    state_limits = dict.fromkeys(_NUMBERS, FINITE)
     attributes = {"state": _STATE}
     reset_options = {"low": -0.05, "high": 0.05}
     actions = ("left", "right")

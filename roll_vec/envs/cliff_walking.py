@@ -28,6 +28,15 @@ class CliffWalking(ArrayEnv):
     The board has 4 rows of 12 cells.  The cliff is the bottom row between the start, on
     the left, and the goal, on the right.  Who falls off is back at the start.
 
+    Instructions
+    ------------
+    Walk to the goal in as few steps as possible. x is you, o is ground, T is the goal,
+    C is a cliff: who steps there falls, which costs as much as 100 steps, and is back
+    at the start, at the bottom left.
+
+    If ``is_slippery``: The ground is slippery: a step may turn to the left or to the
+    right.
+
     Parameters
     ----------
     is_slippery : bool
@@ -186,16 +195,6 @@ class CliffWalking(ArrayEnv):
         cells[env.cell] = "x"
         rows = [cells[k : k + COLUMNS] for k in range(0, len(cells), COLUMNS)]
         return "\n".join(" ".join(row) for row in rows)
-
-    def describe(self) -> str:
-        """Return a description of the game, for the instructions."""
-        text = (
-            "Walk to the goal in as few steps as possible. x is you, o is ground, T is "
-            "the goal, C is a cliff: who steps there falls, which costs as much as 100 "
-            "steps, and is back at the start, at the bottom left."
-        )
-        slips = " The ground is slippery: a step may turn to the left or to the right."
-        return text + slips * self.is_slippery
 
     def solve(self, env: Row) -> list[int]:
         """Return the fewest actions to the goal.

@@ -203,10 +203,6 @@ class Game2048(GridEnv):
             accepted = f"a power of two from 8 to {_TILES[-1]}"
             raise InvalidOptionError.expected("target", accepted, self.target)
 
-    def describe(self) -> str:
-        """Return the docstring's description, with the number of the target."""
-        return super().describe().replace("``target``", str(self.target))
-
     @property
     def target_exponent(self) -> int:
         """The exponent of the target."""

@@ -186,10 +186,7 @@ class Minesweeper(GridEnv):
     infos = ("success",)
     takes_invalid_actions = True
     action_summary = "reveal ROW COLUMN or flag ROW COLUMN"
-    cells = tuple(
-        Cell(glyph, meaning, ground)
-        for glyph, meaning, ground in zip(_GLYPHS, _MEANINGS, _GROUNDS, strict=True)
-    )
+    cells = tuple(map(Cell, _GLYPHS, _MEANINGS, _GROUNDS))
     tiles = paint_numbers(["", *_GLYPHS[1:9], "", "F", "*"], _GROUNDS)
 
     def check_options(self) -> None:

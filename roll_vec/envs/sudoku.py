@@ -273,12 +273,7 @@ class Sudoku(GridEnv):
     infos = ("success",)
     takes_invalid_actions = True
     action_summary = "ROW COLUMN DIGIT"
-    cells = tuple(
-        Cell(glyph, meaning, ground)
-        for glyph, meaning, ground in zip(
-            ".123456789", ["empty", *"123456789"], _GROUNDS, strict=True
-        )
-    )
+    cells = tuple(map(Cell, ".123456789", ["empty", *"123456789"], _GROUNDS))
     tiles = paint_numbers(["", *"123456789"], _GROUNDS)
     bit_counts = tuple(bits.bit_count() for bits in range(1 << 10))
 

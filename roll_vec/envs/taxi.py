@@ -88,6 +88,15 @@ class Taxi(ArrayEnv):
 
     Passengers wait at one of the depots R, G, Y and B, and want to go to another one.
 
+    Instructions
+    ------------
+    You drive a taxi. Go to the passenger, pick it up, drive it to its destination, and
+    drop it off there. T is the taxi; R, G, Y and B are the depots, where passengers
+    wait and where they want to go. The taxi moves one cell at a time: between two cells
+    : lets it pass, | is a wall.
+
+    If ``is_rainy``: It rains: a move may go to a side of its direction.
+
     Parameters
     ----------
     is_rainy : bool
@@ -343,17 +352,6 @@ class Taxi(ArrayEnv):
         lines = ["".join(each) for each in rows]
         lines.append(f"The passenger is {passenger} and wants to go to {destination}.")
         return "\n".join(lines)
-
-    def describe(self) -> str:
-        """Return a description of the game, for the instructions."""
-        text = (
-            "You drive a taxi. Go to the passenger, pick it up, drive it to its "
-            "destination, and drop it off there. T is the taxi; R, G, Y and B are the "
-            "depots, where passengers wait and where they want to go. The taxi moves "
-            "one cell at a time: between two cells : lets it pass, | is a wall."
-        )
-        rain = " It rains: a move may go to a side of its direction."
-        return text + rain * self.is_rainy
 
     def solve(self, env: Row) -> list[int]:
         """Return the fewest actions to the end, as far as it is certain what they do.

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 
@@ -37,8 +37,7 @@ from roll_vec.evaluation.statistics import (
     paired_rate_interval,
 )
 from roll_vec.registration.factories import WORK_KEYWORDS
-from roll_vec.storage.files import check_regular, find_target
-from roll_vec.storage.journal import Journal, read_lines
+from roll_vec.storage.files import check_regular, find_target, replace_file
 from roll_vec.storage.plain_data import encode
 from roll_vec.version import __version__
 
@@ -189,7 +188,9 @@ def read_results(path: str | os.PathLike[str]) -> ResultFile:
     path = Path(path)
     try:
         check_regular(path)
-        lines = [*read_lines(path)]
+        # A line counts when it has its end: a program that is killed at any point loses
+        # no more than the line that it was writing.
+        lines = path.read_bytes().split(b"\n")[:-1]
     except OSError as error:
         message = f"{str(path)!r} cannot be read: {error.strerror}"
         raise InvalidFileError(message) from error
@@ -248,15 +249,11 @@ class ResultLog:
         with self._write_errors():
             check_regular(path, "written")
             self._path = find_target(path)
-            self._journal = Journal(self._path)
+        self._file: BinaryIO | None = None
         self._is_open = True
-        try:
-            if self._path.exists():
-                self._take_over(read_results(self._path), retry_faults)
-            self._sort()
-        except BaseException:
-            self._journal.close()
-            raise
+        if self._path.exists():
+            self._take_over(read_results(self._path), retry_faults)
+        self._sort()
 
     def _take_over(self, content: ResultFile, retry_faults: bool) -> None:
         """Take over the records of an interrupted run."""
@@ -271,27 +268,31 @@ class ResultLog:
         }
 
     def _sort(self) -> None:
-        """Write the whole file, in the order of the split."""
+        """Write the whole file, in the order of the split, or leave the old one."""
         records = sorted(self.records.values(), key=lambda record: record.episode)
         lines = [self._header.to_json(), *map(_to_plain, records)]
         with self._write_errors():
-            self._journal.replace(map(_to_line, lines))
+            old_file, self._file = self._file, None
+            if old_file is not None:
+                old_file.close()
+            with replace_file(self._path) as file:
+                file.writelines(map(_to_line, lines))
 
     def add(self, record: EpisodeRecord) -> None:
-        """Write the record of an episode."""
+        """Write the record of an episode; it is in the file when this returns."""
         self.records[record.episode] = record
         with self._write_errors():
-            self._journal.add(_to_line(_to_plain(record)))
+            if self._file is None:
+                self._file = self._path.open("ab")
+            self._file.write(_to_line(_to_plain(record)))
+            self._file.flush()
 
     def close(self) -> None:
         """Close the file; its lines get the order of the split."""
         if not self._is_open:
             return
         self._is_open = False
-        try:
-            self._sort()
-        finally:
-            self._journal.close()
+        self._sort()
 
     def __enter__(self) -> ResultLog:
         return self
@@ -309,7 +310,7 @@ class ResultLog:
 
 
 def _to_line(content: Mapping[str, Any]) -> bytes:
-    return json.dumps(content, allow_nan=False).encode()
+    return json.dumps(content, allow_nan=False).encode() + b"\n"
 
 
 def _to_plain(record: EpisodeRecord) -> dict[str, Any]:

@@ -27,7 +27,7 @@ JOURNALED = MOVES | SETTINGS | {"call"}
 
 _ATTRIBUTES = (
     *("num_envs", "single_observation_space", "single_action_space", "metadata"),
-    *("render_mode", "spec", "autoreset_mode", "group_size"),
+    *("render_mode", "spec", "autoreset_mode", "group_size", "has_success"),
 )
 
 
@@ -36,8 +36,7 @@ def describe(batch: RollVectorEnv) -> SimpleNamespace:
 
     ``digest``: batches with one digest can exchange snapshots.  ``has_objects``:
     whether the batch is a pool.  ``accepts_noop``: see
-    `roll_vec.pool.actions.check_action_batch`.  ``has_success``: whether `successes`
-    has the success of each episode; of pools only the infos have it.
+    `roll_vec.pool.actions.check_action_batch`.
     """
     engine: Any = batch.engine
     return SimpleNamespace(
@@ -45,7 +44,6 @@ def describe(batch: RollVectorEnv) -> SimpleNamespace:
         digest=batch._configuration()[1],
         has_objects=batch._has_objects,
         accepts_noop=batch._has_objects and engine.accepts_noop,
-        has_success=not batch._has_objects and engine.options.has_success,
     )
 
 

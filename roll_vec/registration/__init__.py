@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -78,11 +79,11 @@ class RegisteredEnv:
 
 def _built_in(
     name: str,
-    entry: str,
     max_episode_steps: int | None,
     summary: str = "",
-    reward_threshold: float | None = None,
     *,
+    entry: str = "",
+    reward_threshold: float | None = None,
     pooled: bool = False,
     **keywords: Any,
 ) -> RegisteredEnv:
@@ -91,17 +92,20 @@ def _built_in(
     Parameters
     ----------
     name : str
-        The id after ``roll_vec/``.
-    entry : str
-        ``module:class`` in ``roll_vec.envs``.
+        The id without the namespace.
     summary : str
         Empty: it is a game of Gymnasium.
+    entry : str
+        ``module:class`` in ``roll_vec.envs``.  Empty: both have the name of the id, as
+        ``cart_pole:CartPole``.
     max_episode_steps, reward_threshold, pooled, **keywords
         See `RegisteredEnv`.
     """
+    base = name.partition("-")[0]
+    module = re.sub(r"(?<=[a-z])(?=[A-Z0-9])", "_", base).lower()
     return RegisteredEnv(
         f"roll_vec/{name}",
-        f"roll_vec.envs.{entry}",
+        f"roll_vec.envs.{entry or f'{module}:{base}'}",
         max_episode_steps,
         keywords,
         pooled=pooled,
@@ -110,80 +114,38 @@ def _built_in(
     )
 
 
-_LAKE = "frozen_lake:FrozenLake"
-
-ENVIRONMENTS = {
-    registered.id: registered
-    for registered in (
-        _built_in(
-            "Sokoban-v0",
-            "sokoban:Sokoban",
-            100,
-            "ROLL's SokobanEnv: a generated room each episode",
-        ),
-        _built_in("FrozenLake-v1", _LAKE, 100, reward_threshold=0.7),
-        _built_in(
-            "FrozenLake8x8-v1", _LAKE, 200, reward_threshold=0.85, map_name="8x8"
-        ),
-        _built_in(
-            "RandomFrozenLake-v0",
-            "frozen_lake:RandomFrozenLake",
-            100,
-            "ROLL's FrozenLake: a new map and start each episode",
-        ),
-        _built_in("CliffWalking-v1", "cliff_walking:CliffWalking", None),
-        _built_in("Taxi-v3", "taxi:Taxi", 200, reward_threshold=8),
-        _built_in("Taxi-v4", "taxi:TaxiV4", 200, reward_threshold=8),
-        _built_in("Blackjack-v1", "blackjack:Blackjack", None, sab=True),
-        _built_in("CartPole-v1", "cart_pole:CartPole", 500, reward_threshold=475),
-        _built_in(
-            "MountainCar-v0", "mountain_car:MountainCar", 200, reward_threshold=-110
-        ),
-        _built_in(
-            "MountainCarContinuous-v0",
-            "mountain_car:MountainCarContinuous",
-            999,
-            reward_threshold=90,
-        ),
-        _built_in("Acrobot-v1", "acrobot:Acrobot", 500, reward_threshold=-100),
-        _built_in("Pendulum-v1", "pendulum:Pendulum", 200),
-        _built_in(
-            "Game2048-v0",
-            "game_2048:Game2048",
-            1000,
-            "GEM's Game2048: slide and merge tiles until one is 2048",
-        ),
-        _built_in(
-            "SlidingTiles-v0",
-            "sliding_tiles:SlidingTiles",
-            None,
-            "GEM's FifteenPuzzle of any size: put the tiles in order",
-        ),
-        _built_in(
-            "Sudoku-v0", "sudoku:Sudoku", 100, "GEM's Sudoku, with one solution each"
-        ),
-        _built_in(
-            "Minesweeper-v0",
-            "minesweeper:Minesweeper",
-            64,
-            "GEM's Minesweeper, equal for the same seed",
-        ),
-        _built_in(
-            "Countdown-v0",
-            "countdown:Countdown",
-            None,
-            "combine numbers into a target, by an expression in text",
-            pooled=True,
-        ),
-        _built_in(
-            "WebShop-v0",
-            "webshop:WebShop",
-            50,
-            "search, browse and buy in WebShop's simulated shop",
-            pooled=True,
-        ),
-    )
-}
+_LAKE, _LAKES = "frozen_lake:FrozenLake", "frozen_lake:RandomFrozenLake"
+_CAR = "mountain_car:MountainCarContinuous"
+_MAPS = "ROLL's FrozenLake: a new map and start each episode"
+_TILES = "GEM's FifteenPuzzle of any size: put the tiles in order"
+_NUMBERS = "combine numbers into a target, by an expression in text"
+_SHOP = "search, browse and buy in WebShop's simulated shop"
+_BUILT_IN = (
+    _built_in("Sokoban-v0", 100, "ROLL's SokobanEnv: a generated room each episode"),
+    _built_in("FrozenLake-v1", 100, reward_threshold=0.7),
+    _built_in(
+        "FrozenLake8x8-v1", 200, entry=_LAKE, reward_threshold=0.85, map_name="8x8"
+    ),
+    _built_in("RandomFrozenLake-v0", 100, _MAPS, entry=_LAKES),
+    _built_in("CliffWalking-v1", None),
+    _built_in("Taxi-v3", 200, reward_threshold=8),
+    _built_in("Taxi-v4", 200, entry="taxi:TaxiV4", reward_threshold=8),
+    _built_in("Blackjack-v1", None, sab=True),
+    _built_in("CartPole-v1", 500, reward_threshold=475),
+    _built_in("MountainCar-v0", 200, reward_threshold=-110),
+    _built_in("MountainCarContinuous-v0", 999, entry=_CAR, reward_threshold=90),
+    _built_in("Acrobot-v1", 500, reward_threshold=-100),
+    _built_in("Pendulum-v1", 200),
+    _built_in(
+        "Game2048-v0", 1000, "GEM's Game2048: slide and merge tiles until one is 2048"
+    ),
+    _built_in("SlidingTiles-v0", None, _TILES),
+    _built_in("Sudoku-v0", 100, "GEM's Sudoku, with one solution each"),
+    _built_in("Minesweeper-v0", 64, "GEM's Minesweeper, equal for the same seed"),
+    _built_in("Countdown-v0", None, _NUMBERS, pooled=True),
+    _built_in("WebShop-v0", 50, _SHOP, entry="webshop:WebShop", pooled=True),
+)
+ENVIRONMENTS = {registered.id: registered for registered in _BUILT_IN}
 # The module that Gymnasium imports when an environment is made.
 _FACTORIES = "roll_vec.registration.factories"
 

@@ -7,7 +7,6 @@ In reading order:
 `data_files`     paths and digests of the data files of environments
 `plain_data`     Python's plain values as bytes
 `npz_files`      arrays and a header, any damage of which is detected
-`journal`        a file of lines, with which an interrupted program goes on
 `process_cache`  objects that are built once a process
 ===============  =====================================================================
 """

@@ -33,6 +33,12 @@ class BatchAttributes(Batch):
         return self.engine.successes.copy()
 
     @property
+    def has_success(self) -> bool:
+        """Whether `successes` says more than the infos: not of pools."""
+        options: Any = getattr(self.engine, "options", None)
+        return bool(getattr(options, "has_success", False))
+
+    @property
     def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]
         """The seed of each environment's stream.
 

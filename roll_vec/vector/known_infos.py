@@ -153,13 +153,7 @@ def _codes(values: NDArray[Any]) -> NDArray[np.int8]:
 
 def _array_successes(batch: Any) -> NDArray[np.int8]:
     """Return (num_envs,) int8 what stacked arrays know; `UNKNOWN` of all others."""
-    # Pools: their infos say it.
-    if getattr(batch, "_has_objects", False) or not hasattr(batch, "successes"):
-        return np.full(batch.num_envs, UNKNOWN, np.int8)
-    # Some games of rules have no such thing.
-    options = getattr(getattr(batch, "engine", None), "options", None)
-    has_success = getattr(batch, "has_success", True)
-    if not getattr(options, "has_success", has_success):
+    if not getattr(batch, "has_success", False):
         return np.full(batch.num_envs, UNKNOWN, np.int8)
     values: NDArray[np.bool_] = batch.successes
     return values.astype(np.int8)

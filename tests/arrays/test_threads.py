@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import roll_vec
-from roll_vec.arrays import row_threads as threads
-from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
+from roll_vec import row_threads as threads
 from roll_vec.errors import InvalidOptionError
 from roll_vec.progress import listen
+from roll_vec.row_threads import SliceSizer, for_row_ranges
 from tests.conftest import JIT_OFF
 from tests.splits import count_runs
 

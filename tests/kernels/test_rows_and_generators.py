@@ -139,7 +139,7 @@ def test_an_index_outside_of_an_array_is_an_error_and_touches_no_other_row(at):
 @njit
 def clear_and_copy(variables, i, parts, j):
     families.copy_row(Variables(*variables), i, Part(*parts), j)
-    families.clear_row(Variables(*variables), i)
+    families.clear_rows(Variables(*variables), i, i + 1)
 
 
 def test_rows_are_copied_and_cleared():

@@ -14,7 +14,6 @@ from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.grid_env import GridEnv, check_cells
 from roll_vec.arrays.grid_family import Cell
 from roll_vec.arrays.grid_observations import OBS_MODES
-from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import FINITE, check_each
 from roll_vec.envs.frozen_lake.map_sets import LakeSet
@@ -56,6 +55,7 @@ from roll_vec.options import (
 )
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 from roll_vec.render.tiles import FROZEN_LAKE_TILES
+from roll_vec.row_threads import SliceSizer
 
 Ids: TypeAlias = NDArray[np.int64]
 # The player's cell by Gymnasium's name.
@@ -108,6 +108,17 @@ def walk(env: Any, action: int, rng: Any) -> tuple[float, bool]:
 
 class Lake(GridEnv):
     """One lake: what both games have.
+
+    Instructions
+    ------------
+    Walk over a frozen lake from where you are to the goal. Who steps into a hole has
+    lost; there is no way past the edge of the lake.
+
+    If ``is_slippery``: The ice is slippery: a step may take you to the left or to the
+    right of where it was meant to go.
+
+    If ``obs_mode`` is ``position``: You are told the number of your cell: 0 is the
+    first of ``nrow`` rows of ``ncol`` cells, ``ncol`` the first of the second row.
 
     Parameters
     ----------
@@ -168,18 +179,6 @@ class Lake(GridEnv):
         """(2, 3) float64: the probabilities of slips, and their sums."""
         table: NDArray[np.float64] = make_slip(self.is_slippery, self.success_rate)
         return table
-
-    def describe(self) -> str:
-        """Return a description of the game, for the instructions."""
-        text = (
-            "Walk over a frozen lake from where you are to the goal. Who steps into a "
-            "hole has lost; there is no way past the edge of the lake."
-        )
-        slips = (
-            " The ice is slippery: a step may take you to the left or to the right of "
-            "where it was meant to go."
-        )
-        return text + slips * self.is_slippery
 
     def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
         """Return the best play of some lakes from here, without regard to step limits.
@@ -452,17 +451,6 @@ class FrozenLake(Lake):
         if self.observation:
             return Discrete(self.nrow * self.ncol)
         return super().observation_space
-
-    def describe(self) -> str:
-        """Return a description of the game, for the instructions."""
-        text = super().describe()
-        if not self.observation:
-            return text
-        height, width = self.grid_shape
-        return (
-            f"{text} You are told the number of your cell: 0 is the first of {height} "
-            f"rows of {width} cells, {width} the first of the second row."
-        )
 
 
 class RandomFrozenLake(RollGridEnv, Lake):

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.level_providers import Levels
-from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.envs.level_sets import flood_fill
 from roll_vec.errors import (
     InvalidOptionError,
@@ -20,6 +19,7 @@ from roll_vec.errors import (
 from roll_vec.kernels.frozen_lake import moves as kernels
 from roll_vec.kernels.frozen_lake import random_maps as map_kernels
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
+from roll_vec.row_threads import SliceSizer, for_row_ranges
 
 MAPS = {
     "4x4": ("SFFF", "FHFH", "FFFH", "HFFG"),

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.row_threads import SliceSizer, for_row_ranges
 from roll_vec.envs.frozen_lake.maps import tiles_below
 from roll_vec.errors import InvalidOptionError, SolverLimitError
 from roll_vec.kernels.frozen_lake import moves, solver
 from roll_vec.options import check_choice
+from roll_vec.row_threads import SliceSizer, for_row_ranges
 
 __all__ = ["measure_maps", "solve_positions"]
 

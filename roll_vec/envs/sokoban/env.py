@@ -13,7 +13,6 @@ from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.grid_env import MAX_CELLS, check_cells
 from roll_vec.arrays.grid_family import ArrayMode, Cell
 from roll_vec.arrays.grid_observations import OBS_MODES
-from roll_vec.arrays.row_threads import SliceSizer
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.state_checks import check_each
 from roll_vec.envs.level_sets import LevelSet, refuse_beside_levels
@@ -39,6 +38,7 @@ from roll_vec.kernels.sokoban.moves import (
 )
 from roll_vec.options import MAX_INT, check_int, check_optional, option
 from roll_vec.render.tiles import SOKOBAN_TILES
+from roll_vec.row_threads import SliceSizer
 
 Ids: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -93,6 +93,12 @@ class Sokoban(RollGridEnv):
     The player walks one cell at a time and pushes the box in its way, if the cell
     behind it is free.  Nothing can be pulled.  Each episode has a new room, which has a
     solution.
+
+    Instructions
+    ------------
+    Push every box onto a target. You walk one cell at a time, and a box in your way is
+    pushed along if the cell behind it is free of walls and other boxes. Nothing can be
+    pulled.
 
     Parameters
     ----------
@@ -303,14 +309,6 @@ class Sokoban(RollGridEnv):
     def width(self) -> int:
         """Columns of the room."""
         return self.dim_room[1]
-
-    def describe(self) -> str:
-        """Return a description of the game, for the instructions."""
-        return (
-            "Push every box onto a target. You walk one cell at a time, and a box in "
-            "your way is pushed along if the cell behind it is free of walls and other "
-            "boxes. Nothing can be pulled."
-        )
 
     # ---------------------------------------------------------------- the rules
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.row_threads import SliceSizer, ThreadScratch, for_row_ranges
 from roll_vec.errors import InvalidOptionError, LevelGenerationError
 from roll_vec.kernels.sokoban import rooms
+from roll_vec.row_threads import SliceSizer, ThreadScratch, for_row_ranges
 
 # A room of 6x6 takes some 15 us, and handing work to a thread 20 to 130.
 _ROOMS_PER_THREAD = 4

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.row_threads import SliceSizer, ThreadScratch, for_row_ranges
 from roll_vec.errors import (
     InvalidOptionError,
     SolverLimitError,
@@ -18,6 +17,7 @@ from roll_vec.kernels.sokoban import moves, solver
 from roll_vec.kernels.sokoban.cell_sets import words_of
 from roll_vec.kernels.sokoban.deadlocks import mark_deadlocks as mark_rows
 from roll_vec.options import check_choice, check_int
+from roll_vec.row_threads import SliceSizer, ThreadScratch, for_row_ranges
 from roll_vec.vector.attributes import OBJECTIVES
 
 __all__ = ["measure_rooms", "solve_positions", "solve_rooms"]

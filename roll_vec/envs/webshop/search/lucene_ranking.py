@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.arrays.row_threads import ThreadScratch
 from roll_vec.envs.webshop.search.english_analyzer import stem, words
 from roll_vec.kernels.webshop import bm25 as kernels
 from roll_vec.progress import report
+from roll_vec.row_threads import ThreadScratch
 
 _K1, _B = np.float32(0.9), np.float32(0.4)
 # Lucene refuses a query with more different terms; here the rest is ignored.
