@@ -74,7 +74,7 @@ class RolloutClock:
     def levels_of(self, env: Any) -> Iterator[None]:
         """Measure the time in which a batch of arrays draws levels."""
         engine = getattr(env.unwrapped, "engine", None)
-        provider = getattr(engine, "level_provider", None)
+        provider: Any = getattr(engine, "level_provider", None)
         draw = getattr(provider, "generate", None)
         if draw is None:
             yield
