@@ -205,7 +205,7 @@ def _rows(
     return [
         ("environment steps", f"{summary.env_steps:,}"),
         ("steps/s", _rate(times.env_steps, times.timed)),
-        ("steps/s of the game", _rate(times.env_steps, times.game)),
+        ("steps/s of the game", _rate(times.env_steps, times.parts["game"])),
         ("time", _shares(times)),
         ("episodes", f"{len(episodes):,}"),
         ("return", _spread(episodes.returns)),
@@ -225,13 +225,9 @@ def _rate(env_steps: int, seconds: float) -> str:
 
 
 def _shares(times: RolloutTimes) -> str:
-    """Return the parts of the time."""
-    parts = {"game": times.game, "policy": times.policy, "recording": times.recording}
-    if times.levels:  # a few games have others than those that the game's kernel draws
-        parts["drawing levels"] = times.levels
-    shares = [
-        f"{name} {part / times.timed:.0%}" for name, part in parts.items() if part
-    ]
+    """Return the parts of the time that took some."""
+    parts = times.parts.items()
+    shares = [f"{name} {part / times.timed:.0%}" for name, part in parts if part]
     return ", ".join(shares) or _NO_VALUE
 
 

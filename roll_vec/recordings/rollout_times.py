@@ -5,70 +5,54 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+_PARTS = ("game", "drawing levels", "policy", "recording")
 
-@dataclass
+
 class RolloutTimes:
-    """The seconds of a rollout, and the steps that were timed.
-
-    Attributes
-    ----------
-    startup : float
-        Of the first reset and step, and of calls that loaded or compiled kernels.
-    game, levels, policy, recording : float
-        Of all other calls: resets and steps; drawing levels, where no kernel draws them
-        within the steps; the policy; the account of episodes and the recorder.
-    env_steps : int
-        Steps of single environments in these calls.
-    """
-
-    startup: float = 0.0
-    game: float = 0.0
-    levels: float = 0.0
-    policy: float = 0.0
-    recording: float = 0.0
-    env_steps: int = 0
-
-    @property
-    def timed(self) -> float:
-        """Seconds of the four parts together."""
-        return self.game + self.levels + self.policy + self.recording
-
-
-class RolloutClock:
     """Measures the parts of each call of a rollout.
 
     Attributes
     ----------
-    times : RolloutTimes
-        Of the calls that have ended.
+    startup : float
+        Seconds of the first reset and step, and of calls that loaded or compiled
+        kernels.
+    parts : dict of str to float
+        Seconds of all other calls: ``game``, which is resets and steps; ``drawing
+        levels``, where no kernel draws them within the steps; ``policy``;
+        ``recording``, which is the account of episodes and the recorder.
+    env_steps : int
+        Steps of single environments in these calls.
     """
 
     def __init__(self) -> None:
-        self.times = RolloutTimes()
+        self.startup, self.env_steps = 0.0, 0
+        self.parts, self._call = dict.fromkeys(_PARTS, 0.0), dict.fromkeys(_PARTS, 0.0)
         self._mark, self._num_kernels = perf_counter(), _count_kernels()
-        self._parts = dict.fromkeys(("game", "levels", "policy", "recording"), 0.0)
+
+    @property
+    def timed(self) -> float:
+        """Seconds of all parts together."""
+        return sum(self.parts.values())
 
     def end_part(self, name: str) -> None:
         """Add the time since the last part to a part of this call."""
         now = perf_counter()
-        self._parts[name] += now - self._mark
+        self._call[name] += now - self._mark
         self._mark = now
 
     def end_call(self, env_steps: int, is_startup: bool) -> None:
-        """Add the parts to the times, and begin the next call."""
-        times, num_kernels = self.times, _count_kernels()
-        if is_startup or num_kernels != self._num_kernels:
-            self._num_kernels = num_kernels
-            times.startup += sum(self._parts.values())
+        """Add the parts of this call, and begin the next one."""
+        before, self._num_kernels = self._num_kernels, _count_kernels()
+        if is_startup or self._num_kernels != before:
+            self.startup += sum(self._call.values())
         else:
-            times.env_steps += env_steps
-            for name, seconds in self._parts.items():
-                setattr(times, name, getattr(times, name) + seconds)
-        self._parts = dict.fromkeys(self._parts, 0.0)
+            self.env_steps += env_steps
+            for name, seconds in self._call.items():
+                self.parts[name] += seconds
+        self._call = dict.fromkeys(_PARTS, 0.0)
 
     @contextmanager
     def levels_of(self, env: Any) -> Iterator[None]:
@@ -76,22 +60,20 @@ class RolloutClock:
         engine = getattr(env.unwrapped, "engine", None)
         provider: Any = getattr(engine, "level_provider", None)
         draw = getattr(provider, "generate", None)
-        if draw is None:
-            yield
-            return
 
         def timed_draw(seeds: Any) -> Any:
             self.end_part("game")
-            try:
-                return draw(seeds)
-            finally:
-                self.end_part("levels")
+            levels = draw(seeds)
+            self.end_part("drawing levels")
+            return levels
 
-        provider.generate = timed_draw
+        if draw is not None:
+            provider.generate = timed_draw
         try:
             yield
         finally:
-            provider.generate = draw
+            if draw is not None:
+                provider.generate = draw
 
 
 def _count_kernels() -> int:

@@ -18,7 +18,7 @@ from roll_vec.kernels.signals import CriticalSection
 from roll_vec.recordings.driver import Reset, Step, play_steps
 from roll_vec.recordings.episodes import EpisodeAccount, Episodes
 from roll_vec.recordings.events import BatchEvent
-from roll_vec.recordings.rollout_times import RolloutClock, RolloutTimes
+from roll_vec.recordings.rollout_times import RolloutTimes
 from roll_vec.registration.any_id import mode_of
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
@@ -104,7 +104,7 @@ def roll_out(
     is_disabled = mode_of(env) is AutoresetMode.DISABLED
     account, parts = EpisodeAccount(env), []
     section = CriticalSection()
-    clock, num_steps, next_report = RolloutClock(), 0, 0.0
+    times, num_steps, next_report = RolloutTimes(), 0, 0.0
     is_interrupted, exception = False, None
     step: Step | None = None
 
@@ -117,15 +117,15 @@ def roll_out(
             return None
         if is_disabled and event.ends.any():
             return Reset(event.ends)
-        clock.end_part("recording")
+        times.end_part("recording")
         step = Step(policy(event.observations))
-        clock.end_part("policy")
+        times.end_part("policy")
         return step
 
     events = play_steps(env, choose)
     try:
         section.open()
-        with clock.levels_of(env):
+        with times.levels_of(env):
             while True:
                 try:
                     event = next(events, None)
@@ -139,7 +139,7 @@ def roll_out(
                     break
                 if event is None:
                     break
-                clock.end_part("game")
+                times.end_part("game")
                 # The account and the record have the same steps.
                 with section:
                     if recorder is not None:
@@ -147,23 +147,22 @@ def roll_out(
                     if len(episodes := account.add(event)):
                         parts.append(episodes)
                     num_steps += not event.is_reset
-                clock.end_part("recording")
-                clock.end_call(int(np.count_nonzero(event.plays)), num_steps <= 1)
+                times.end_part("recording")
+                times.end_call(int(np.count_nonzero(event.plays)), num_steps <= 1)
                 now = perf_counter()
                 is_due = now >= next_report or num_steps == steps
                 if on_progress is not None and not event.is_reset and is_due:
-                    times = clock.times
                     on_progress(num_steps, times.env_steps, times.timed)
                     next_report = now + PROGRESS_SECONDS
     except KeyboardInterrupt:
         is_interrupted = True
-        clock.end_call(0, num_steps == 0)
+        times.end_call(0, num_steps == 0)
     finally:
         section.close()
     return RolloutSummary(
         episodes=Episodes.join(parts),
         env_steps=account.env_steps,
-        times=clock.times,
+        times=times,
         steps=num_steps,
         is_interrupted=is_interrupted,
         faults=account.faults,
