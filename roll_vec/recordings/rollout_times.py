@@ -59,7 +59,7 @@ class RolloutTimes:
         """Measure the time in which a batch of arrays draws levels."""
         engine = getattr(env.unwrapped, "engine", None)
         provider: Any = getattr(engine, "level_provider", None)
-        draw = getattr(provider, "generate", None)
+        draw: Any = getattr(provider, "generate", None)
 
         def timed_draw(seeds: Any) -> Any:
             self.end_part("game")
