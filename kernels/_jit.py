@@ -101,6 +101,7 @@ class _Kernel(CPUDispatcher):
         for another process that compiles the kernel.
         """
         sig = tuple(map(self.typeof_pyval, args))
+        NOTICE.num_kernels += 1
         with self._cache.lock(sig, self.targetctx), signal_delay(), _no_collector():
             return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
 

@@ -1,9 +1,9 @@
 """A notice on stderr that kernels are being compiled.
 
 A terminal shows a line while a kernel is compiled, which counts the functions of the
-process so far.  How many there will be nobody knows before they are read::
+process so far, and those of the kernel that its source names::
 
-    roll_vec: compiling Sokoban for its first use on this machine: 12, carve_floor
+    roll_vec: compiling Sokoban for its first use: 12 of about 31, carve_floor
 
 Elsewhere it is one line, when the first kernel of a game is compiled in a process::
 
@@ -33,16 +33,20 @@ class CompileNotice(Listener):
         The game that was made last; "": its kernels have its name.
     is_silent : bool
         Nothing is written.
+    num_kernels : int
+        How often this process has loaded or compiled a kernel.
     """
 
     def __init__(self):
-        self.game, self.is_silent = "", False
-        self._is_written, self._count, self._depth = False, 0, 0
+        self.game, self.is_silent, self.num_kernels = "", False, 0
+        self._is_written, self._count, self._depth, self._total = False, 0, 0, 0
 
     def on_start(self, event):
         """Show the function that is compiled, if it is one of ours."""
-        self._depth += 1
         function = event.data["dispatcher"].py_func
+        if self._depth == 0:
+            self._total = self._count + len(_functions_below(function))
+        self._depth += 1
         module = function.__module__ or ""
         if not module.startswith(_PACKAGE):
             return
@@ -53,8 +57,8 @@ class CompileNotice(Listener):
             # Of a rule its class as well, without the digest before it.
             names = function.__qualname__.rpartition("<locals>.")[2].split(".")
             name = ".".join(names[1:] if len(names) > 2 else names[:1])
-            line = f"compiling {game} for its first use on this machine: "
-            line = f"roll_vec: {line}{self._count}, {name}"
+            counts = f"{self._count} of about {max(self._count, self._total)}"
+            line = f"roll_vec: compiling {game} for its first use: {counts}, {name}"
             self._write(f"\r\x1b[K{line[: shutil.get_terminal_size().columns - 1]}")
         elif not self._is_written and folder not in _COMMON:
             self._is_written = True
@@ -73,6 +77,26 @@ class CompileNotice(Listener):
             if not self.is_silent:
                 sys.stderr.write(text)
                 sys.stderr.flush()
+
+
+def _functions_below(function):
+    """Return a function and those that it calls, as far as names in the source say."""
+    functions, waiting = set(), [function]
+    while waiting:
+        function = waiting.pop()
+        if not hasattr(function, "__code__") or function in functions:
+            continue
+        functions.add(function)
+        values = [function.__globals__.get(name) for name in function.__code__.co_names]
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):  # not yet filled
+                values.append(cell.cell_contents)
+        for value in values:
+            # Families keep rules in tuples.
+            items = value if isinstance(value, tuple) else (value,)
+            kernels = (getattr(item, "py_func", None) for item in items)
+            waiting += [each for each in kernels if each is not None]
+    return functions
 
 
 def _is_terminal():

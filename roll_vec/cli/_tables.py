@@ -104,16 +104,21 @@ def progress(quiet: bool = False) -> Iterator[Show | None]:
     if quiet or not is_screen(sys.stderr):
         yield None
         return
-    starts: dict[str, float] = {}
-    due = 0.0
+    starts: dict[str, tuple[float, int]] = {}
+    due, last_unit = 0.0, ""
 
     def show(unit: str, number: int, total: int | None, rate: str = "") -> None:
-        nonlocal due
+        nonlocal due, last_unit
         now = monotonic()
-        if unit in starts and number != total and now < due:
+        start, before = starts.get(unit, (now, 0))
+        if before == 0 or number < before:  # the next work of this kind
+            start = now
+        starts[unit] = start, number
+        # The end of short work, as of some levels in a step, would hide longer work.
+        if last_unit and (unit != last_unit if number == total else now < due):
             return
-        due = now + _SECONDS_BETWEEN_DRAWINGS
-        seconds = now - starts.setdefault(unit, now)
+        due, last_unit = now + _SECONDS_BETWEEN_DRAWINGS, unit
+        seconds = now - start
         words = [f"{number:,} {unit}"]
         if total is not None:
             words = [f"{number:,}/{total:,} {unit}", f"{number / max(total, 1):.0%}"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Text
 
 from roll_vec.cli._errors import (
     INTERRUPTED,
@@ -21,8 +23,10 @@ from roll_vec.cli._options import add_command
 from roll_vec.cli._policies import Policy, make_policy
 from roll_vec.cli._tables import print_table, progress, steps_listener
 from roll_vec.errors import InvalidActionError, one_line
+from roll_vec.evaluation.policies import has_oracle
 from roll_vec.recordings import RunRecorder, roll_out, save_run
-from roll_vec.recordings.any_id import full_id, make_vector
+from roll_vec.recordings.any_id import action_names, full_id, make_vector
+from roll_vec.recordings.rollout_times import RolloutTimes
 from roll_vec.recordings.rollouts import RolloutSummary
 from roll_vec.render.boards import NoPictureError, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
@@ -38,9 +42,10 @@ _SUMMARY = "step thousands of environments and report on their episodes"
 
 _DESCRIPTION = """\
 Step many environments of one id at once and report what happened: environment
-steps, steps a second, episodes, returns, success rate, lengths. Steps a second
-are those after the first reset and step, which may compile; the resets that
-NextStep mode spends a step on do not count. Any registered id will do.
+steps, steps a second, episodes, returns, success rate, lengths, and the parts
+of the time. Calls that load or compile kernels are timed as start-up; the
+resets that NextStep mode spends a step on do not count. Any registered id will
+do.
 """
 
 _EPILOG = """\
@@ -82,13 +87,17 @@ def _run(arguments: argparse.Namespace) -> int:
         check_target("--out", path)
     if image is not None:
         import_pillow("a picture")
-    env = make_vector(
-        arguments.id,
-        arguments.num_envs,
-        options=arguments.options,
-        autoreset=arguments.autoreset,
-        render_mode=None if image is None else "rgb_array",
-    )
+    with progress(arguments.quiet) as show:
+        if show is not None:
+            # Imports of compilers take a second, before a kernel is named.
+            show("steps", 0, arguments.steps)
+        env = make_vector(
+            arguments.id,
+            arguments.num_envs,
+            options=arguments.options,
+            autoreset=arguments.autoreset,
+            render_mode=None if image is None else "rgb_array",
+        )
     notes = []
     try:
         recorder = None
@@ -108,11 +117,14 @@ def _run(arguments: argparse.Namespace) -> int:
         if image is not None and not summary.is_interrupted:
             notes.append(_picture(env, image, arguments))
         rows = [*_rows(arguments, summary), *_fault_rows(env, summary)]
+        notes += _out_of_reach(policy)
+        if not (arguments.quiet or summary.is_interrupted or summary.faults):
+            notes += _next_commands(env, arguments, run)
     finally:
         env.close()
     if not arguments.quiet:
         title = f"{arguments.id} \N{MULTIPLICATION SIGN} {arguments.num_envs:,}"
-        print_table(rows, title=title, notes=[*notes, *_out_of_reach(policy)])
+        print_table(rows, title=title, notes=notes)
     return _verdict(summary, arguments)
 
 
@@ -183,7 +195,7 @@ def _rows(
     arguments: argparse.Namespace, summary: RolloutSummary
 ) -> Sequence[tuple[str, str]]:
     """Return the rows of the table."""
-    episodes, rate = summary.episodes, summary.steps_per_second
+    episodes, times = summary.episodes, summary.times
     num_known = np.count_nonzero(episodes.success != UNKNOWN)
     success_rate = _NO_VALUE
     if num_known:
@@ -192,17 +204,52 @@ def _rows(
         success_rate = f"{num_successes / (num_known + summary.faults):.2%}"
     return [
         ("environment steps", f"{summary.env_steps:,}"),
-        ("steps/s", _NO_VALUE if rate is None else f"{rate:,.0f}"),
+        ("steps/s", _rate(times.env_steps, times.timed)),
+        ("steps/s of the game", _rate(times.env_steps, times.parts["game"])),
+        ("time", _shares(times)),
         ("episodes", f"{len(episodes):,}"),
         ("return", _spread(episodes.returns)),
         ("success rate", success_rate),
         ("length", _spread(episodes.lengths)),
-        ("elapsed", f"{summary.timed_seconds:.2f} s"),
-        ("first reset and step", f"{summary.startup_seconds:.2f} s"),
+        ("elapsed", f"{times.timed:.2f} s"),
+        ("start-up", f"{times.startup:.2f} s"),
         ("seed", str(arguments.seed)),
         ("policy", arguments.policy),
         ("autoreset", arguments.autoreset.value),
     ]
+
+
+def _rate(env_steps: int, seconds: float) -> str:
+    """Return a number of steps a second."""
+    return f"{env_steps / seconds:,.0f}" if env_steps and seconds > 0 else _NO_VALUE
+
+
+def _shares(times: RolloutTimes) -> str:
+    """Return the parts of the time that took some."""
+    parts = times.parts.items()
+    shares = [f"{name} {part / times.timed:.0%}" for name, part in parts if part]
+    return ", ".join(shares) or _NO_VALUE
+
+
+def _next_commands(
+    env: Any, arguments: argparse.Namespace, run: Path | None
+) -> list[str]:
+    """Return the last lines: two commands that go on from here."""
+    if run is not None:
+        file = shlex.quote(str(run))
+        commands = [f"replay {file}", f"watch {file} --out page.html --open"]
+    else:
+        pairs = [f"{key}={value}" for key, value in arguments.options.items()]
+        words = [arguments.id, *(word for pair in pairs for word in ("-o", pair))]
+        is_better = arguments.policy == "random" and has_oracle(env)
+        policy = "oracle" if is_better else arguments.policy
+        show = ["watch", *words, "--policy", policy, "--out", "page.html", "--open"]
+        has_names = bool(action_names(lambda name: env.get_attr(name)[0]))
+        is_playable = has_names or isinstance(env.single_action_space, Text)
+        # One environment refuses the keywords of batches.
+        other = "play" if is_playable and not pairs else "info"
+        commands = [shlex.join(show), f"{other} {shlex.quote(arguments.id)}"]
+    return ["next:", *(f"  roll-vec {command}" for command in commands)]
 
 
 def _spread(values: np.ndarray[Any, Any]) -> str:

@@ -5,7 +5,7 @@
                `BatchEvent`, and `EventStream`, which makes them of results
 `episodes`     `EpisodeAccount` sums up episodes of events: returns, lengths, success
 `driver`       `play_steps`, the loop of all that plays episodes
-`rollouts`     `roll_out` steps a batch by a policy
+`rollouts`     `roll_out` steps a batch by a policy; `rollout_times` measures it
 `setup`        all that makes the same batch again
 `digests`      digests of observations and infos
 `recorder`     `RunRecorder` keeps the actions, rewards, ends and digests

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.errors import InvalidActionError
@@ -18,6 +19,7 @@ from roll_vec.recordings.any_id import mode_of
 from roll_vec.recordings.driver import Reset, Step, play_steps
 from roll_vec.recordings.episodes import EpisodeAccount, Episodes
 from roll_vec.recordings.events import BatchEvent
+from roll_vec.recordings.rollout_times import RolloutTimes
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
@@ -45,12 +47,7 @@ class RolloutSummary:
     episodes : Episodes
     env_steps : int
         Steps of single environments, without the autoresets of next-step mode.
-    startup_seconds : float
-        Time of the first reset and step, which may include compilation.
-    timed_env_steps : int
-        Steps of single environments after the first step of the vector.
-    timed_seconds : float
-        Time of these steps, with the policy and the bookkeeping.
+    times : RolloutTimes
     steps : int
         Steps of the vector.
     is_interrupted : bool
@@ -65,21 +62,12 @@ class RolloutSummary:
 
     episodes: Episodes
     env_steps: int
-    startup_seconds: float
-    timed_env_steps: int
-    timed_seconds: float
+    times: RolloutTimes
     steps: int
     is_interrupted: bool = False
     faults: int = 0
     first_error: str | None = None
     exception: Exception | None = None
-
-    @property
-    def steps_per_second(self) -> float | None:
-        """Rate after the first step; None if there was only one."""
-        if self.timed_seconds <= 0 or self.timed_env_steps == 0:
-            return None
-        return self.timed_env_steps / self.timed_seconds
 
 
 def roll_out(
@@ -116,9 +104,7 @@ def roll_out(
     is_disabled = mode_of(env) is AutoresetMode.DISABLED
     account, parts = EpisodeAccount(env), []
     section = CriticalSection()
-    begin = first_end = now = perf_counter()
-    num_steps = first_steps = 0
-    next_report = 0.0
+    times, num_steps, next_report = RolloutTimes(), 0, 0.0
     is_interrupted, exception = False, None
     step: Step | None = None
 
@@ -131,52 +117,52 @@ def roll_out(
             return None
         if is_disabled and event.ends.any():
             return Reset(event.ends)
+        times.end_part("recording")
         step = Step(policy(event.observations))
+        times.end_part("policy")
         return step
 
     events = play_steps(env, choose)
     try:
         section.open()
-        while True:
-            try:
-                event = next(events, None)
-            except Exception as error:
-                # Those of the policy, and of resets, are raised.
-                is_bad = isinstance(error, InvalidActionError)
-                if recorder is None or step is None or is_bad:
-                    raise
-                recorder.add_exception(step.actions, error)
-                exception = error
-                break
-            if event is None:
-                break
-            # The account and the record have the same steps.
-            with section:
-                if recorder is not None:
-                    recorder.add(event)
-                if len(episodes := account.add(event)):
-                    parts.append(episodes)
-                num_steps += not event.is_reset
-            now = perf_counter()
-            if num_steps <= 1:
-                first_end, first_steps = now, account.env_steps
-            is_due = now >= next_report or num_steps == steps
-            if on_progress is not None and not event.is_reset and is_due:
-                env_steps = account.env_steps - first_steps
-                on_progress(num_steps, env_steps, now - first_end)
-                next_report = now + PROGRESS_SECONDS
+        with times.levels_of(env):
+            while True:
+                try:
+                    event = next(events, None)
+                except Exception as error:
+                    # Those of the policy, and of resets, are raised.
+                    is_bad = isinstance(error, InvalidActionError)
+                    if recorder is None or step is None or is_bad:
+                        raise
+                    recorder.add_exception(step.actions, error)
+                    exception = error
+                    break
+                if event is None:
+                    break
+                times.end_part("game")
+                # The account and the record have the same steps.
+                with section:
+                    if recorder is not None:
+                        recorder.add(event)
+                    if len(episodes := account.add(event)):
+                        parts.append(episodes)
+                    num_steps += not event.is_reset
+                times.end_part("recording")
+                times.end_call(int(np.count_nonzero(event.plays)), num_steps <= 1)
+                now = perf_counter()
+                is_due = now >= next_report or num_steps == steps
+                if on_progress is not None and not event.is_reset and is_due:
+                    on_progress(num_steps, times.env_steps, times.timed)
+                    next_report = now + PROGRESS_SECONDS
     except KeyboardInterrupt:
         is_interrupted = True
-        if num_steps == 0:
-            first_end = now = perf_counter()
+        times.end_call(0, num_steps == 0)
     finally:
         section.close()
     return RolloutSummary(
         episodes=Episodes.join(parts),
         env_steps=account.env_steps,
-        startup_seconds=first_end - begin,
-        timed_env_steps=account.env_steps - first_steps,
-        timed_seconds=now - first_end,
+        times=times,
         steps=num_steps,
         is_interrupted=is_interrupted,
         faults=account.faults,

@@ -266,7 +266,7 @@ def cut_final_infos(infos: Infos | InfoList, has_ended: NDArray[np.bool_]) -> In
                 final[key], final[f"_{key}"] = value, mask
         elif len(rows):
             ended = final[key] = blank_array(value.shape, value.dtype)
-            # Not the rows of `ended`: reading fresh pages takes as long as writing them.
+            # Not rows of `ended`: a read of fresh pages takes as long as a write.
             ended[rows] = value[rows]
             value[rows] = blank_array((1, *value.shape[1:]), value.dtype)
             final[f"_{key}"] = final_mask

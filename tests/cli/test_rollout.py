@@ -1,19 +1,24 @@
 """`roll-vec rollout`: its table, picture, files and faults."""
 
 import errno
+import io
 import json
 import re
+import shlex
 import sys
+import time
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from roll_vec.recordings import roll_out
 from tests.cli.small_envs import EXITS, TWOS
 from tests.pool.cases import FAULTS_ON_PURPOSE
 
 SOKOBAN, COUNTDOWN = "roll_vec/Sokoban-v0", "roll_vec/Countdown-v0"
+LAKE = "roll_vec/RandomFrozenLake-v0"
 ECHO = "user_envs:mine/Echo-v0"
 ROOMS = ("rollout", SOKOBAN, "--num-envs", 4, "--steps", 120)
 
@@ -218,3 +223,33 @@ def test_processes_that_start_anew_find_modules_of_the_working_directory(
     options = ("workers=1", "executor=process", "context=spawn", "step_timeout=60")
     flags = [flag for option in options for flag in ("-o", option)]
     assert run("rollout", ECHO, "--num-envs", 4, "--steps", 12, *flags).code == 0
+
+
+def test_calls_that_load_kernels_are_no_part_of_the_speed(run):
+    from roll_vec.kernels._notice import NOTICE
+
+    def policy(_):
+        if next(steps) == 4:
+            NOTICE.num_kernels += 1
+            time.sleep(0.2)
+        return [0]
+
+    steps = iter(range(8))
+    envs = gymnasium.vector.SyncVectorEnv([Plain])
+    times = roll_out(envs, policy, steps=8, seed=0).times
+    assert times.env_steps == 6
+    assert times.startup > 0.2 > times.timed > 0
+    shares = dict(re.findall(r"(\D+) (\d+)%", run(*ROOMS).table["time"]))
+    assert [*shares] == ["game", ", drawing levels", ", policy", ", recording"]
+    assert sum(map(int, shares.values())) in range(97, 104)
+
+
+def test_the_last_lines_are_commands_that_run(run, works, monkeypatch):
+    monkeypatch.setattr("webbrowser.open", lambda _: True)
+    for case in [(SOKOBAN,), (LAKE, "-o", "num_threads=2"), (LAKE, "--out", "a b.npz")]:
+        out = run("rollout", *case, "--num-envs", 2, "--steps", 2).out
+        title, *lines = out.splitlines()[-3:]
+        assert title == "next:"
+        for line in lines:
+            monkeypatch.setattr(sys, "stdin", io.StringIO("q\n"))
+            works(*shlex.split(line.removeprefix("  roll-vec ")))

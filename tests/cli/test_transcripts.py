@@ -45,7 +45,7 @@ def test_commands_print_what_the_transcript_has(
         monkeypatch.setattr(sys, "stdin", io.StringIO(keys))
         outcome = run(*shlex.split(command))
         # Without times.
-        times = "(?m)^  (steps/s|elapsed|first reset and step) .*\n"
+        times = "(?m)^  (steps/s|steps/s of the game|time|elapsed|start-up) .*\n"
         out = re.sub(times, "", outcome.out)
         out = re.sub(r", [\d,.]+ rows/s| \([\d,.]+ s\)", "", out)
         session += f"$ roll-vec {command}\n{typed}{out}{outcome.err}"

@@ -58,14 +58,21 @@ def test_a_terminal_shows_each_function_and_is_clean_at_the_end(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
     compile_kernels(ROOMS, "numba.np.arrayobj", MAPS)
-    clear, use = "\r\x1b[K", "for its first use on this machine"
+    clear, use = "\r\x1b[K", "for its first use"
     lines = [
-        f"compiling Sokoban {use}: 1, move",
-        f"compiling FrozenLake {use}: 2, move",
+        f"compiling Sokoban {use}: 1 of about 1, move",
+        f"compiling FrozenLake {use}: 2 of about 2, move",
     ]
     shown = [each for line in lines for each in (f"roll_vec: {line}", "")]
     shown.insert(2, "")
     assert screen.getvalue().split(clear) == ["", *shown]
+
+
+@needs_jit
+def test_the_functions_of_a_kernel_are_counted_before_it_is_compiled():
+    from roll_vec.kernels.sokoban.rooms import generate_rooms
+
+    assert 20 < len(_notice._functions_below(generate_rooms.py_func)) < 40
 
 
 @pytest.mark.parametrize("stream", [None, "closed", "full"])
