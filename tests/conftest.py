@@ -44,7 +44,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "small"))
 # Of two xdist workers the first begins here, the second behind them.  What compiles the
 # kernels of all kinds of batches comes first, what compiles few kernels last: the
 # worker that is done first steals from the end of the other one's tests.
-FIRST_FOLDERS = ("contract", "arrays", "joined", "sessions", "vector", "text", "pool")
+FIRST_FOLDERS = (
+    *("contract", "arrays", "adapters", "cli"),
+    *("joined", "sessions", "vector", "text", "pool"),
+)
 
 
 def pytest_collection_modifyitems(items):
