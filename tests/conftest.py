@@ -13,6 +13,10 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Compiling, and to collect tests, makes many objects that stay: the default looks at
+# them again and again, a sixth of a cold run.
+gc.set_threshold(50_000, 20, 50)
+
 # A shell starts programs in the background with Ctrl-C ignored.  Tests that interrupt
 # themselves would then never end.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -74,9 +78,6 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_collection_finish():
     """Leave modules and their constants out of garbage collection, which they slow."""
-    # Compiling makes many objects that stay: the default collects them again and
-    # again, a sixth of a cold run.
-    gc.set_threshold(50_000, 20, 50)
     gc.collect()
     gc.freeze()
 
