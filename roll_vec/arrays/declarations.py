@@ -171,7 +171,8 @@ def declare(owner: Any) -> Declaration:
     if owner.rules()[2] is None:
         (space,), outputs = owner.parts.values(), (str(owner.observation),)
         copies_variable = owner.variables[outputs[0]][0] == space.dtype
-    axes, output_lengths = _axes_of(owner), ()
+    axes = _axes_of(owner)
+    output_lengths: tuple[Any, ...] = ()
     if outputs == ("",):
         # A length is a number or the name of an option with this value; None: unknown.
         known = dict.fromkeys(length for each in axes for length in each)
