@@ -13,6 +13,7 @@ import pytest
 from gymnasium.spaces import Box
 
 import roll_vec
+from roll_vec.envs.minesweeper import Minesweeper
 from roll_vec.errors import InvalidOptionError
 from tests.conftest import JIT_OFF
 
@@ -148,6 +149,11 @@ def test_a_digest_has_nothing_of_the_place_of_a_file(load):
     digest = digest_of(load())
     assert digest == digest_of(load(name="__main__"))
     assert digest == digest_of(load("# A comment.\n" + SOURCE + "\nOTHER = 1\n"))
+
+
+def test_boards_of_any_shape_share_code():
+    boards = [Minesweeper(rows=4, cols=n, num_mines=1) for n in (4, 5)]
+    assert boards[0].declaration == boards[1].declaration
 
 
 @pytest.mark.parametrize(
