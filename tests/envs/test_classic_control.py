@@ -18,8 +18,6 @@ from roll_vec.envs.rounding import square, square_float32
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import JIT_OFF
 
-# The mode of all batches here: their kernels are compiled once.
-SAME_STEP = AutoresetMode.SAME_STEP
 KEYWORDS = {
     "CartPole-v1": {"sutton_barto_reward": True},
     "MountainCar-v0": {"goal_velocity": 0.06},
@@ -119,7 +117,7 @@ def test_steps_equal_gymnasiums_from_the_same_state(name):
 @each_game
 def test_batches_equal_gymnasiums(name):
     # `tests/contract/test_rules.py` has the other modes.
-    num_envs, limit, mode = 3, 40, SAME_STEP
+    num_envs, limit, mode = 3, 40, AutoresetMode.SAME_STEP
     envs = roll_vec.make_vec(
         f"roll_vec/{name}", num_envs, max_episode_steps=limit, autoreset_mode=mode
     )
@@ -168,7 +166,7 @@ def test_a_success_is_no_info_but_counts():
     while not terminated:
         actions.append(2 if observation[1] > 0 else 0)
         observation, _, terminated, _, _ = env.step(actions[-1])
-    envs = roll_vec.make_vec("roll_vec/MountainCar-v0", 3, autoreset_mode=SAME_STEP)
+    envs = roll_vec.make_vec("roll_vec/MountainCar-v0", 3, autoreset_mode="SameStep")
     envs.reset(seed=[0, 0, 1])
     for action in actions[:-1]:
         assert envs.step([action] * 3)[4] == {}
@@ -189,7 +187,7 @@ def test_squares_are_numpys():
 @NUMPY_2
 def test_first_steps_of_the_continuous_car_are_float64():
     name, num_envs = "MountainCarContinuous-v0", 300 if JIT_OFF else 3000
-    envs = roll_vec.make_vec(f"roll_vec/{name}", num_envs, autoreset_mode=SAME_STEP)
+    envs = roll_vec.make_vec(f"roll_vec/{name}", num_envs, autoreset_mode="SameStep")
     envs.reset(seed=0)
     observations = envs.step(np.full((num_envs, 1), 1.5, np.float32))[0]
     original = gymnasium.make(name).unwrapped

@@ -34,7 +34,7 @@ PICTURES = {"render_mode": "rgb_array"}
 def test_frames_are_gymnasiums_at_every_step_and_in_batches(id, original):
     pytest.importorskip("pygame")
     ours, theirs = gymnasium.make(id, **PICTURES), gymnasium.make(original, **PICTURES)
-    # In the mode whose kernels `test_batches_equal_gymnasiums` needs as well.
+    # In the mode whose kernels other tests of these games need as well.
     batch = roll_vec.make_vec(id, 3, autoreset_mode="SameStep", **PICTURES)
     # 1.1 has another hat for each direction; our lakes have no last action.
     is_lake = "FrozenLake" in id
