@@ -8,9 +8,13 @@ KERNEL_TESTS = tests/kernels tests/arrays tests/envs \
     tests/contract/test_unroll.py::test_unroll_equals_as_many_steps \
     tests/vector/test_batch_options.py
 # They run no kernels that the others do not run, and take a third of the time.
-NOT_AS_PYTHON = --ignore=tests/arrays/test_options.py \
+NO_KERNELS = --ignore=tests/arrays/test_options.py \
     --ignore=tests/envs/test_attributes.py --ignore=tests/envs/test_keywords.py \
-    --ignore=tests/envs/test_gymnasium_pictures.py --ignore=tests/envs/test_states.py
+    --ignore=tests/envs/test_gymnasium_pictures.py
+NOT_AS_PYTHON = $(NO_KERNELS) --ignore=tests/envs/test_states.py
+# When and how kernels are compiled does not depend on the checks of indices.
+NOT_WITH_BOUNDS = $(NO_KERNELS) --ignore=tests/kernels/test_cache.py \
+    --ignore=tests/arrays/test_rule_code.py
 # Types of numba: they do not run as plain Python.
 COMPILED_ONLY = */_compiled_*.py
 
@@ -40,7 +44,7 @@ test-jit-off:  ## the kernels as plain Python, with coverage
 	    --fail-under=95
 
 test-bounds:  ## the kernels with every index checked
-	NUMBA_BOUNDSCHECK=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS) $(NOT_WITH_BOUNDS)
 
 test-slow:  ## what the suite leaves out, and longer searches by hypothesis
 	HYPOTHESIS_PROFILE=large $(PYTHON) -m pytest -n auto \

@@ -82,6 +82,7 @@ class Declaration(NamedTuple):
     lengths: tuple[Any, ...]
     """Of the axes of each variable: see `._compiled_rows.RowType`."""
     output_lengths: tuple[Any, ...]
+    """Of the array that the rule ``observe`` writes; else empty."""
     num_flags: int
     is_discrete: bool
     """Whether an action is an integer; else it is a row of an array."""

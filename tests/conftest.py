@@ -13,6 +13,10 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Compiling, and to collect tests, makes many objects that stay: the default looks at
+# them again and again, a sixth of a cold run.
+gc.set_threshold(50_000, 20, 50)
+
 # A shell starts programs in the background with Ctrl-C ignored.  Tests that interrupt
 # themselves would then never end.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -41,29 +45,39 @@ settings.register_profile("large", deadline=None, max_examples=200)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "small"))
 
 
-# Tests of pools that draw rooms of Sokoban.
-POOLS_WITH_ROOMS = ("test_bad_input.py",)
+# Of two xdist workers the first begins here, the second behind them.  What compiles the
+# kernels of all kinds of batches comes first, what compiles few kernels last: the
+# worker that is done first steals from the end of the other one's tests.
+FIRST_FOLDERS = (
+    *("contract", "arrays", "adapters", "cli"),
+    *("joined", "sessions", "vector", "text", "pool"),
+)
 
 
 def pytest_collection_modifyitems(items):
-    """Put the pools first, for a cold start.
+    """Put tests of the same kernels beside each other, for a cold start.
 
-    Of two xdist workers one then plays pools, which need few kernels, while the other
-    compiles.  In the order of the folders both compile the same kernels.
+    A worker compiles what kernels call once, for all kernels that call it.
     """
-    folder = ROOT / "tests" / "pool"
+    order = {ROOT / "tests" / name: i for i, name in enumerate(FIRST_FOLDERS)}
+    items.sort(key=lambda item: order.get(item.path.parent, len(order)))
 
-    def needs_kernels(item):
-        return item.path.parent != folder or item.path.name in POOLS_WITH_ROOMS
 
-    items.sort(key=needs_kernels)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker a part of the tests that lie beside each other.
+
+    By default both get small parts in turn, and compile the same kernels.
+    """
+    from xdist.scheduler import WorkStealingScheduling
+
+    if config.getoption("dist") == "load":
+        return WorkStealingScheduling(config, log)
+    return None
 
 
 def pytest_collection_finish():
     """Leave modules and their constants out of garbage collection, which they slow."""
-    # Compiling makes many objects that stay: the default collects them again and
-    # again, a sixth of a cold run.
-    gc.set_threshold(50_000, 20, 50)
     gc.collect()
     gc.freeze()
 

@@ -172,10 +172,13 @@ def declare(owner: Any) -> Declaration:
         (space,), outputs = owner.parts.values(), (str(owner.observation),)
         copies_variable = owner.variables[outputs[0]][0] == space.dtype
     axes = _axes_of(owner)
-    known = dict.fromkeys(length for each in axes for length in each)
-    names = {getattr(owner, str(each), each): each for each in known}
-    # A length is a number or the name of an option with this value; None: unknown.
-    observed = owner.allocate_observations(0)[0].shape[1:]
+    output_lengths: tuple[Any, ...] = ()
+    if outputs == ("",):
+        # A length is a number or the name of an option with this value; None: unknown.
+        known = dict.fromkeys(length for each in axes for length in each)
+        names = {getattr(owner, str(each), each): each for each in known}
+        observed = owner.allocate_observations(0)[0].shape[1:]
+        output_lengths = tuple(names.get(length) for length in observed)
     return Declaration(
         variables=tuple(owner.variables),
         options=tuple(owner.kernel_constants),
@@ -184,7 +187,7 @@ def declare(owner: Any) -> Declaration:
         level=tuple(owner.level_variables),
         reset_infos=tuple(name for name in infos if name in owner.reset_infos),
         lengths=tuple(axes),
-        output_lengths=tuple(names.get(length) for length in observed),
+        output_lengths=output_lengths,
         num_flags=list(ranks.values()).count(0),
         is_discrete=not isinstance(owner.actions, Box),
         draws=owner.has_generator,

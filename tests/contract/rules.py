@@ -15,7 +15,8 @@ class Corridor(roll_vec.ArrayEnv):
     length: int = 5
     state = {"position": np.int32, "door": np.int32, "success": np.bool_}
     actions = ("left", "right")
-    infos = ("success",)
+    infos = ("position", "success")
+    reset_infos = ("position",)
     invalid_reward = -1.5
     moves = (-1, 1)
 

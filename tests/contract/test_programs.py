@@ -182,7 +182,16 @@ class Program:
             assert self.env.get_attr("mark") == tuple(marks)
 
 
-@pytest.mark.parametrize("count", [30, pytest.param(300, marks=pytest.mark.slow)])
-@one_in(5, "name, mode", NAMES, MODES)
-def test_a_program_returns_what_single_environments_return(name, mode, count):
-    Program(name, mode, count).run(count)
+all_programs = one_in(5, "name, mode", NAMES, MODES)
+FAST = [each for each in all_programs.args[1] if not each.marks]
+
+
+@pytest.mark.parametrize(("name", "mode"), FAST)
+def test_a_program_returns_what_single_environments_return(name, mode):
+    Program(name, mode, 30).run(30)
+
+
+@pytest.mark.slow
+@all_programs
+def test_a_long_program_returns_what_single_environments_return(name, mode):
+    Program(name, mode, 300).run(300)

@@ -138,10 +138,11 @@ def test_a_success_is_no_info_but_counts():
     while not terminated:
         actions.append(2 if observation[1] > 0 else 0)
         observation, _, terminated, _, _ = env.step(actions[-1])
-    envs = roll_vec.make_vec("roll_vec/MountainCar-v0", 3)
+    envs = roll_vec.make_vec("roll_vec/MountainCar-v0", 3, autoreset_mode="SameStep")
     envs.reset(seed=[0, 0, 1])
-    for action in actions:
+    for action in actions[:-1]:
         assert envs.step([action] * 3)[4] == {}
+    assert envs.step([actions[-1]] * 3)[4]["final_info"] == {}
     assert envs.successes.tolist() == [True, True, False]
 
 
@@ -158,7 +159,7 @@ def test_squares_are_numpys():
 @NUMPY_2
 def test_first_steps_of_the_continuous_car_are_float64():
     name, num_envs = "MountainCarContinuous-v0", 300 if JIT_OFF else 3000
-    envs = roll_vec.make_vec(f"roll_vec/{name}", num_envs)
+    envs = roll_vec.make_vec(f"roll_vec/{name}", num_envs, autoreset_mode="SameStep")
     envs.reset(seed=0)
     observations = envs.step(np.full((num_envs, 1), 1.5, np.float32))[0]
     original = gymnasium.make(name).unwrapped
