@@ -20,9 +20,9 @@ from gymnasium.spaces import Discrete, Text
 
 from roll_vec.adapters.browser_guard import BrowserGuard
 from roll_vec.errors import InvalidOptionError, MissingExtraError, ResetNeededError
-from roll_vec.evaluation.splits import FREE_KEYWORDS, TEST_START, splits_of
+from roll_vec.evaluation.splits import tasks_of
 from roll_vec.options import check_bool, check_int
-from roll_vec.registration import ENVIRONMENTS, find_registered
+from roll_vec.registration import find_registered
 from roll_vec.registration.factories import make_vec
 from roll_vec.render.png import import_pillow, to_data_url
 from roll_vec.sessions import Session, Sessions
@@ -382,7 +382,7 @@ def create_app(
         num_envs = check_int("max_concurrent_envs", max_concurrent_envs, 1)
         env = Sessions(make_vec(env, num_envs, autoreset_mode="Disabled", **keywords))
     app = http_server.create_app(
-        partial(RollVecEnvironment, env, png, _find_seeds(env.envs.spec)),
+        partial(RollVecEnvironment, env, png, tasks_of(env.envs.spec)),
         RollVecAction,
         RollVecObservation,
         max_concurrent_envs=env.num_envs,
@@ -391,23 +391,3 @@ def create_app(
     app.add_middleware(BrowserGuard, allowed_hosts=allowed_hosts)
     app.state.sessions = env
     return app
-
-
-def _find_seeds(spec: Any) -> dict[str, Sequence[int]]:
-    """Return the seeds of the splits that have the keywords of a batch."""
-    if spec is None or spec.id not in ENVIRONMENTS:
-        return {}
-    registered, splits = ENVIRONMENTS[spec.id], splits_of(spec.id)
-    defaults = registered.defaults()
-    defaults["max_episode_steps"] = registered.max_episode_steps
-    names = defaults.keys() - FREE_KEYWORDS
-
-    def task(keywords: Mapping[str, Any]) -> Any:
-        return to_json({name: {**defaults, **keywords}[name] for name in names})
-
-    played = task(spec.kwargs)
-    seeds: dict[str, Sequence[int]] = {}
-    if "train" not in splits:
-        seeds["train"] = range(TEST_START)
-    fitting = (name for name in splits if task(splits[name].keywords) == played)
-    return seeds | {name: splits[name].seeds for name in fitting}
