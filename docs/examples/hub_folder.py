@@ -29,7 +29,7 @@ HUBS: dict[str, tuple[Any, ...]] = {
     "nemo_gym": (["nemo_gym"], "", [], ""),
 }
 # The least and the greatest reward of a step; of other games 0 and 1.
-REWARDS = {"roll_vec/Sokoban-v0": (-1.1, 10.9)}
+REWARDS = {"roll_vec/Sokoban-v0": (-1.1, 10.9), "roll_vec/Taxi-v4": (-10.0, 20.0)}
 
 
 def write_folder(hub: str, folder: Path, game: str, split_name: str) -> None:
@@ -40,9 +40,11 @@ def write_folder(hub: str, folder: Path, game: str, split_name: str) -> None:
         texts["action_mask"] = True  # for the moves of the page /web
     envs: Any = split.make_vec(1, **texts)
     low, high = REWARDS.get(game, (0.0, 1.0))
-    episodes = play_seeds(envs, split.seeds, OraclePolicy(envs))
+    episodes = play_seeds(envs, split.seeds[:64], OraclePolicy(envs))
     # On slippery ice the best player may fall.
-    best = next(each for each in episodes if each.rewards[-1] == high)
+    best = next((each for each in episodes if each.rewards[-1] == high), None)
+    if best is None:
+        raise SystemExit(f"{game}: no episode ends with the reward {high}, see REWARDS")
     name = "roll_vec_" + game.partition("/")[2].partition("-v")[0].lower()
     message = {"role": "user", "content": best.instruction}
     row = {"responses_create_params": {"input": [message]}}

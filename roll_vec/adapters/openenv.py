@@ -232,9 +232,8 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
         """
         info = observation.get("info") or {}
         if "available_actions" in info:
-            links = [
-                f"click[{name}]" for name in info["available_actions"]["clickables"]
-            ]
+            clickables = info["available_actions"]["clickables"]
+            links = [f"click[{name}]" for name in clickables if name != "search"]
             return [(link, {"action": link}) for link in links]
         batch: Any = self._sessions.envs
         space, lookup = batch.single_action_space, {}
