@@ -237,15 +237,13 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
             return [(link, {"action": link}) for link in links]
         batch: Any = self._sessions.envs
         space, lookup = batch.single_action_space, {}
+        actions: Sequence[Any] = ()
+        is_stacked = hasattr(batch.engine, "first_action")
         if isinstance(space, Discrete):
             actions = range(int(space.start), int(space.start + space.n))
-            if hasattr(batch.engine, "first_action"):
-                lookup = batch.get_attr("action_lookup")[0]
-        elif isinstance(space, Text) and hasattr(batch.engine, "first_action"):
-            # Texts that a pool's environments accept are no list of moves.
-            actions = space.examples
-        else:
-            return []
+            lookup = batch.get_attr("action_lookup")[0] if is_stacked else {}
+        elif is_stacked:  # the texts that a pool accepts are no list of moves
+            actions = getattr(space, "examples", ())
         legal = compress(actions, info.get("action_mask") or [1] * len(actions))
         return [(str(lookup.get(each, each)), {"action": each}) for each in legal]
 

@@ -223,13 +223,10 @@ def test_the_page_shows_boards_and_legal_moves(stand_ins, id, keywords, start, a
 
 
 @pytest.mark.parametrize("hub", ["openenv", "prime", "nemo_gym"])
-def test_files_of_a_folder_can_be_read(write_folder, tmp_path, hub):
+def test_programs_of_a_folder_can_be_read(write_folder, tmp_path, hub):
     write_folder(hub, tmp_path, "roll_vec/Countdown-v0", "test")
-    for path in tmp_path.rglob("*.*"):
-        if path.suffix == ".py":
-            compile(path.read_text("utf-8"), str(path), "exec")
-        elif path.suffix in (".json", ".jsonl"):
-            assert all(map(json.loads, path.read_text("utf-8").splitlines()))
+    for path in tmp_path.rglob("*.py"):
+        compile(path.read_text("utf-8"), str(path), "exec")
 
 
 def stream(request, _):
