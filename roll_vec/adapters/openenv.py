@@ -236,7 +236,7 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
             links = [f"click[{name}]" for name in clickables if name != "search"]
             return [(link, {"action": link}) for link in links]
         batch: Any = self._sessions.envs
-        space, lookup = batch.single_action_space, {}
+        space, lookup = batch.single_action_space, dict[Any, str]()
         actions: Sequence[Any] = ()
         is_stacked = hasattr(batch.engine, "first_action")
         if isinstance(space, Discrete):
