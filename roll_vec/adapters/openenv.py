@@ -3,21 +3,24 @@
 `create_app` has the place of OpenEnv's function of this name.  OpenEnv makes an
 environment object for each connection; here the object is a session of
 `roll_vec.sessions`, so that steps that have arrived are one step of the batch.
-Interfaces of openenv 0.10 and openenv-core 0.3: `Environment`, `EnvClient`.
+Interfaces of openenv 0.10: `Environment`, `TaskProvider`, `EnvClient`.
 """
 
 from __future__ import annotations
 
+import html
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Text
+from gymnasium.spaces import Discrete, Text
 
 from roll_vec.adapters.browser_guard import BrowserGuard
-from roll_vec.errors import MissingExtraError, ResetNeededError
+from roll_vec.errors import InvalidOptionError, MissingExtraError, ResetNeededError
+from roll_vec.evaluation.splits import tasks_of
 from roll_vec.options import check_bool, check_int
 from roll_vec.registration import find_registered
 from roll_vec.registration.factories import make_vec
@@ -46,6 +49,12 @@ __all__ = [
 # OpenEnv lets the next connection in a moment before a dropped one frees its session.
 _SECONDS_TO_WAIT = 10.0
 _RESULTS = ("observation", "reward", "terminated", "truncated", "info")
+_MAX_LISTED = 1000
+"""Tasks in a list of all; a split may have a million."""
+
+
+class _NoTaskError(InvalidOptionError, IndexError):
+    """Raised without such a task; OpenEnv's routes answer an IndexError with 400."""
 
 
 class RollVecAction(Action):  # type: ignore[misc]
@@ -79,15 +88,22 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
     sessions : Sessions
     png : bool
         True: observations of pixels become data URLs.
+    seeds : mapping of str to sequence of int
+        The seed of each task of a split, by the names of splits.
     """
 
     SUPPORTS_CONCURRENT_SESSIONS = True
     # OpenEnv then has one thread, not one for each connection.
     REQUIRES_SINGLE_THREAD_EXECUTOR = True
 
-    def __init__(self, sessions: Sessions, png: bool = False) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        png: bool = False,
+        seeds: Mapping[str, Sequence[int]] | None = None,
+    ) -> None:
         super().__init__()
-        self._sessions, self._png = sessions, png
+        self._sessions, self._png, self._seeds = sessions, png, dict(seeds or {})
         self._session: Session | None = None
         self._accepts_text = isinstance(sessions.envs.single_action_space, Text)
         self._state = State()
@@ -95,20 +111,46 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
     async def reset_async(
         self, seed: int | None = None, episode_id: str | None = None, **options: Any
     ) -> RollVecObservation:
-        """Begin an episode; other keywords are the options of `Session.reset`."""
+        """Begin an episode.
+
+        Parameters
+        ----------
+        seed : int or None
+            As of `Session.reset`.
+        episode_id : str or None
+            None: a random one.
+        **options
+            ``split`` and ``index``, a task in the place of a seed.
+            ``injected_state``, in the place of a seed or a task: a dict of these
+            keywords and ``actions``, which are played; the result is that of the last.
+            Others are the options of `Session.reset`.
+
+        Raises
+        ------
+        InvalidOptionError
+            If there is no such task or state; and all errors of `Session.reset`.
+        """
+        seed, actions, options = self._read_reset(seed, options)
         if self._session is None:
             self._session = await self._sessions.open_async(_SECONDS_TO_WAIT)
-        result = await self._session.reset_async(seed, options or None)
-        return self._begin(result, seed, episode_id)
+        begin = await self._session.reset_async(seed, options or None)
+        result = self._begin(begin, seed, episode_id)
+        for action in actions:
+            result = await self.step_async(RollVecAction(action=action))
+        return result
 
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, **options: Any
     ) -> RollVecObservation:
         """Begin an episode, from a thread; see `reset_async`."""
+        seed, actions, options = self._read_reset(seed, options)
         if self._session is None:
             self._session = self._sessions.open(_SECONDS_TO_WAIT)
-        result = self._session.reset(seed, options or None)
-        return self._begin(result, seed, episode_id)
+        begin = self._session.reset(seed, options or None)
+        result = self._begin(begin, seed, episode_id)
+        for action in actions:
+            result = self.step(RollVecAction(action=action))
+        return result
 
     async def step_async(self, action: RollVecAction, **_: Any) -> RollVecObservation:
         """Take an action; nothing takes long, so that ``timeout_s`` has no effect."""
@@ -123,6 +165,88 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
         """``episode_id``, ``step_count``, and the ``seed`` of the reset."""
         return self._state
 
+    # -------------------------------------------------------------- tasks
+
+    def list_splits(self) -> list[dict[str, str]]:
+        """Return the name and the type of each split of this configuration.
+
+        These are the splits of `roll_vec.evaluation` whose keywords are those of the
+        batch.  The split ``train`` of generated levels has the seeds that are in no
+        other one.
+        """
+        types = {"train": "train", "eval": "validation"}
+        return [{"name": name, "type": types.get(name, "test")} for name in self._seeds]
+
+    def num_tasks(self, split: str) -> int:
+        """Return the number of tasks of a split.
+
+        Raises
+        ------
+        IndexError
+            If there is no such split.
+        """
+        return len(self._seeds_of(split))
+
+    def get_task(self, split: str, index: int) -> dict[str, Any]:
+        """Return a task: ``id``, ``split``, ``index`` and the ``seed`` of its reset.
+
+        Raises
+        ------
+        IndexError
+            If there is no such task.
+        """
+        seed = self._seed_of(split, index)
+        return {"id": f"{split}-{index}", "split": split, "index": index, "seed": seed}
+
+    def get_task_range(
+        self, split: str, start: int | None = None, stop: int | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the tasks of a slice of a split; see `get_task`."""
+        indices = range(self.num_tasks(split))[start:stop]
+        return [self.get_task(split, index) for index in indices]
+
+    def list_tasks(self, split: str) -> list[dict[str, Any]]:
+        """Return the tasks of a split, 1,000 at most; see `get_task`."""
+        return self.get_task_range(split, 0, _MAX_LISTED)
+
+    # ------------------------------------------------------- the page /web
+
+    def render_web(self, observation: dict[str, Any]) -> str | None:
+        """Return a text or a picture as HTML; None for other observations."""
+        shown = observation.get("observation")
+        if not isinstance(shown, str):
+            return None
+        if self._png and shown.startswith("data:image/png;base64,"):
+            return (
+                f'<img src="{html.escape(shown)}" style="image-rendering: pixelated">'
+            )
+        return f"<pre>{html.escape(shown)}</pre>"
+
+    def web_actions(
+        self, observation: dict[str, Any]
+    ) -> list[tuple[str, dict[str, Any]]]:
+        """Return the name and the message of each action that a user can choose.
+
+        Those of ``action_mask`` where infos have it, and the links of a page of
+        WebShop.  Free texts have none.
+        """
+        info = observation.get("info") or {}
+        if "available_actions" in info:
+            clickables = info["available_actions"]["clickables"]
+            links = [f"click[{name}]" for name in clickables if name != "search"]
+            return [(link, {"action": link}) for link in links]
+        batch: Any = self._sessions.envs
+        space, lookup = batch.single_action_space, dict[Any, str]()
+        actions: Sequence[Any] = ()
+        is_stacked = hasattr(batch.engine, "first_action")
+        if isinstance(space, Discrete):
+            actions = range(int(space.start), int(space.start + space.n))
+            lookup = batch.get_attr("action_lookup")[0] if is_stacked else {}
+        elif is_stacked:  # the texts that a pool accepts are no list of moves
+            actions = getattr(space, "examples", ())
+        legal = compress(actions, info.get("action_mask") or [1] * len(actions))
+        return [(str(lookup.get(each, each)), {"action": each}) for each in legal]
+
     def close(self) -> None:
         """Free the environment of the batch; OpenEnv calls it for each connection."""
         if self._session is not None:
@@ -133,6 +257,39 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
             message = "the environment must be reset before it is stepped"
             raise ResetNeededError(message)
         return self._session
+
+    def _seeds_of(self, split: Any) -> Sequence[int]:
+        if split not in self._seeds:
+            accepted = f"one of {', '.join(self._seeds) or 'no splits'}"
+            raise _NoTaskError.expected("split", accepted, split)
+        return self._seeds[split]
+
+    def _seed_of(self, split: Any, index: Any) -> int:
+        seeds = self._seeds_of(split)
+        if type(index) is not int or not 0 <= index < len(seeds):
+            accepted = f"an integer from 0 to {len(seeds) - 1:,}"
+            raise _NoTaskError.expected("index", accepted, index)
+        return int(seeds[index])
+
+    def _read_reset(
+        self, seed: int | None, options: dict[str, Any]
+    ) -> tuple[int | None, list[Any], dict[str, Any]]:
+        """Return the seed, the actions to play, and the other options of a reset."""
+        actions: Any = []
+        if "injected_state" in options:
+            state = options["injected_state"]
+            actions = state.get("actions") if isinstance(state, dict) else None
+            if not isinstance(actions, list):
+                accepted = "a dict of keywords of reset and a list of actions"
+                raise InvalidOptionError.expected("injected_state", accepted, state)
+            options = {name: state[name] for name in state if name != "actions"}
+            seed = options.pop("seed", None)
+        if options.keys() & {"split", "index"}:
+            if seed is not None:
+                accepted = "None beside a split and an index"
+                raise InvalidOptionError.expected("seed", accepted, seed)
+            seed = self._seed_of(options.pop("split", None), options.pop("index", None))
+        return seed, actions, options
 
     def _read(self, action: RollVecAction) -> Any:
         answer = action.action
@@ -222,7 +379,7 @@ def create_app(
         num_envs = check_int("max_concurrent_envs", max_concurrent_envs, 1)
         env = Sessions(make_vec(env, num_envs, autoreset_mode="Disabled", **keywords))
     app = http_server.create_app(
-        partial(RollVecEnvironment, env, png),
+        partial(RollVecEnvironment, env, png, tasks_of(env.envs.spec)),
         RollVecAction,
         RollVecObservation,
         max_concurrent_envs=env.num_envs,

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Dict, Tuple
 from gymnasium.vector.utils import iterate
 
@@ -30,6 +31,7 @@ from roll_vec.options import parse_options
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.factories import POOL_KEYWORDS, WORK_KEYWORDS, make_vec
 from roll_vec.storage.data_files import check_path, fingerprint
+from roll_vec.trajectories import to_json
 
 if TYPE_CHECKING:
     from roll_vec.vector.env import RollVectorEnv
@@ -241,6 +243,32 @@ def splits_of(id: str) -> dict[str, Split]:
         return SPLITS.get(id, {})
     title = f"episodes of the seeds from {TEST_START:,}"
     return {"test": Split(id, "test", title, _levels(OWN_EPISODES), digest="")}
+
+
+def tasks_of(spec: EnvSpec | None) -> dict[str, Sequence[int]]:
+    """Return the seeds of the splits whose task is that of a batch, by their names.
+
+    Without a split ``train`` of the id, the levels below the test levels are one.
+    """
+    if spec is None or spec.id not in ENVIRONMENTS:
+        return {}
+    registered, splits = ENVIRONMENTS[spec.id], splits_of(spec.id)
+    defaults = registered.defaults()
+    defaults["max_episode_steps"] = registered.max_episode_steps
+    names = defaults.keys() - FREE_KEYWORDS
+
+    def task(keywords: Mapping[str, Any]) -> Any:
+        values = {**defaults, **keywords}
+        return to_json({name: values[name] for name in names})
+
+    tasks: dict[str, Sequence[int]] = {}
+    if "train" not in splits:
+        tasks["train"] = range(TEST_START)
+    played = task(spec.kwargs)
+    for name, split in splits.items():
+        if task(split.keywords) == played:
+            tasks[name] = split.seeds
+    return tasks
 
 
 def _levels(count: int) -> Callable[[], Sequence[int]]:
