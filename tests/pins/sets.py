@@ -3,7 +3,11 @@
 Each stands for a program whose requirements the package must meet.
 """
 
+import re
+from pathlib import Path
 from typing import NamedTuple
+
+PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
 class PinSet(NamedTuple):
@@ -16,14 +20,27 @@ class PinSet(NamedTuple):
     pythons: tuple[str, ...] = ()
 
 
+def lowest(*names: str) -> tuple[str, ...]:
+    """Return the floors of lists in pyproject.toml, as pins; all if none is named."""
+    text = PROJECT.read_text("utf-8").partition("\ndependencies = ")[1:]
+    text = "".join(text).partition("\n[project.scripts]")[0]
+    lists = dict(re.findall(r"^([a-z]+) = \[(.*?)\]$", text, re.MULTILINE | re.DOTALL))
+    floors = re.findall(
+        r"""["']([\w-]+(?:\[\w+\])?)>=([\w.]+)(?!.*>= '3)""",
+        "".join(lists[name] for name in names or lists),
+    )
+    return tuple(sorted({f"{package}=={version}" for package, version in floors}))
+
+
 # numpy 1.26 has no wheels for Python 3.13 and later.
 _NUMPY_1_PYTHONS = ("3.10", "3.11", "3.12")
+_OF_TESTS = ("dependencies", "cli", "render", "parquet", "webshop", "chat", "test")
 
 SETS = {
     # The floors of pyproject.toml.
-    "lowest": PinSet(
-        ("numpy==1.26.0", "numba==0.61.0", "gymnasium==1.1.0"), _NUMPY_1_PYTHONS
-    ),
+    "lowest": PinSet(lowest(*_OF_TESTS), _NUMPY_1_PYTHONS),
+    # And those of all other extras.
+    "lowest-extras": PinSet(lowest(), _NUMPY_1_PYTHONS),
     # ROLL 88c80761: requirements_common.txt, and what its vLLM 0.10.2 and gem-llm
     # 0.0.4 require.
     "roll": PinSet(

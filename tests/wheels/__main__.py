@@ -19,7 +19,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from tests.pins.sets import SETS
+from tests.pins.sets import SETS, lowest
 from tests.pythons import find_python
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -82,9 +82,9 @@ def say(text: str) -> None:
 
 
 def copy_checkout(folder: Path) -> None:
-    """Copy the files that git knows or does not ignore, without symbolic links.
+    """Copy the files that git knows or does not ignore; a link becomes a small file.
 
-    Each link becomes a file with its target, as Git for Windows writes it.
+    Git for Windows writes links so.
     """
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     output = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
@@ -223,12 +223,12 @@ def install_and_run(wheel: Path, sdist: Path, versions: list[str]) -> None:
             say("all extras")
             installation.check_extras(wheel)
             shutil.rmtree(work / version)
-        lowest = SETS["lowest"]
-        names = [name for name in lowest.pythons if not versions or name in versions]
-        if names:
-            say(f"\n-- lowest: {' '.join(lowest.requirements)}, no extras")
+        names = SETS["lowest"].pythons
+        if names := [name for name in names if not versions or name in versions]:
+            pins = lowest("dependencies")
+            say(f"\n-- lowest: {' '.join(pins)}, no extras")
             installation = Installation(find_python(names), work / "lowest")
-            installation.install(str(wheel), *lowest.requirements)
+            installation.install(str(wheel), *pins)
             installation.smoke("core")
 
 

@@ -4,7 +4,6 @@ The checks of the archives and of a release find each kind of fault.
 """
 
 import re
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -47,60 +46,53 @@ def test_kernels_and_files_that_are_not_python_are_needed(is_sdist):
     assert wheels.unwanted_files(needed) == []
     # Tests, caches and second kernels are not.
     unwanted = [
-        ".github/workflows/ci.yml",
-        "docs/levels.md",
-        "roll_vec/.DS_Store",
-        "roll_vec/__pycache__/env.cpython-311.pyc",
-        "tests/test_docs.py",
+        *(".github/workflows/ci.yml", "docs/levels.md", "roll_vec/.DS_Store"),
+        *("roll_vec/__pycache__/env.cpython-311.pyc", "tests/test_docs.py"),
     ]
     names = {*unwanted, "roll_vec/testing/runner.py"}
     assert wheels.unwanted_files(names) == unwanted
 
 
-def test_a_release_lacks_nothing_when_its_owner_and_date_are_written(tmp_path):
-    owners = release.find_owners(ROOT)
-    (owner,) = set().union(*owners.values())  # the same in every file
+def test_a_release_needs_versions_a_date_an_owner_and_a_clean_tree(tmp_path):
+    (owner,) = set().union(*release.find_owners(ROOT).values())
     assert f"https://github.com/{owner}/roll_vec/" in errors.DOCS
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     date = re.search(r'^date-released: "(\d{4}-\d\d-\d\d)"$', citation, re.MULTILINE)[1]
-    others = {"roll_vec/version.py", "docs/installation.md", "CHANGELOG.md"}
-    for name in {*owners, *others}:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
+    wheels.copy_checkout(tmp_path)
 
     def git(*arguments):
         command = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments]
         subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
 
-    def find_faults():
-        faults = release.find_faults(tmp_path, date)
-        return [fault.split(":")[0].removeprefix("the ") for fault in faults]
+    def faults_of(texts):
+        for name, text in texts.items():
+            (tmp_path / name).write_text(text, "utf-8")
+        return [x.split(":")[0] for x in release.find_faults(tmp_path, date)]
 
     git("init", "--quiet")
-    (tmp_path / "roll_vec" / "version.py").write_text('__version__ = "0"\n')
-    (tmp_path / "CITATION.cff").write_text("https://github.com/other/roll_vec\n")
-    (tmp_path / "CHANGELOG.md").write_text("## [Unreleased]\n\n- more\n")
-    (tmp_path / "README.md").write_text("It is not on PyPI yet.\n")
     git("add", ".")
     git("commit", "-m", "all")
-    git("tag", f"v{roll_vec.__version__}")
-    (tmp_path / "docs" / "installation.md").write_text("It is not on PyPI yet.\n")
-    assert find_faults() == [
-        *("roll_vec/version.py", "CITATION.cff", "CITATION.cff", "CHANGELOG.md"),
-        *("CHANGELOG.md", "README.md", "docs/installation.md", "tree is not clean"),
-        f"tag v{roll_vec.__version__} exists",
-        *(["repository has no owner"] if owner == "OWNER" else []),
-        "CITATION.cff",
-    ]
-    git("tag", "-d", f"v{roll_vec.__version__}")
-    shutil.copy(ROOT / "roll_vec" / "version.py", tmp_path / "roll_vec")
-    (tmp_path / "CITATION.cff").write_text(citation)
+    tag = f"v{roll_vec.__version__}"
+    git("tag", tag)
+    bad = {
+        "roll_vec/version.py": '__version__ = "0"\n',
+        "CITATION.cff": "https://github.com/other/roll_vec\n",
+        "CHANGELOG.md": "## [Unreleased]\n\n- more\n",
+        "README.md": "It is not on PyPI yet.\n",
+    }
+    faults = faults_of({**bad, "docs/installation.md": "not on PyPI"})
+    tree = {"the tree is not clean", f"the tag {tag} exists"}
+    assert {*faults} >= {*bad, *tree, "docs/installation.md"}
+    # Version, date, owner; the section of the version, and "Unreleased".
+    assert (faults.count("CITATION.cff"), faults.count("CHANGELOG.md")) == (3, 2)
+    assert ("the repository has no owner" in faults) == (owner == "OWNER")
+    git("tag", "-d", tag)
     log = f"## [Unreleased]\n\n## [{roll_vec.__version__}] - {date}\n\n- all\n"
-    (tmp_path / "CHANGELOG.md").write_text(log)
-    for name in ("README.md", "docs/installation.md"):
-        (tmp_path / name).write_text("pip install roll-vec\n")
+    good = {name: (ROOT / name).read_text("utf-8") for name in bad}
+    good |= {"CHANGELOG.md": log, "README.md": "", "docs/installation.md": ""}
+    faults_of(good)
     with pytest.raises(SystemExit, match="expected an account"):
         release.write_owner(tmp_path, "no name")
     release.write_owner(tmp_path, "some-one")
     git("commit", "-a", "-m", "release")
-    assert find_faults() == []
+    assert faults_of({}) == []
