@@ -17,7 +17,7 @@ TARGETS = ("check", "test", "docs", "test-wheels")
 # The account in an address of the project.
 _OWNER = re.compile(
     r"(?:(?<=\bgithub\.com/)|(?<=/github/)|(?<=/stars/)|(?<=githubusercontent\.com/))"
-    r"[\w-]+(?=/roll_vec\b)|[\w-]+(?=\.github\.io/roll_vec\b)"
+    r"[\w-]+(?=/roll_vec\b)|(?<=//)[\w-]+(?=\.github\.io/roll_vec\b)"
 )
 
 
@@ -33,7 +33,7 @@ def git(root: Path, *arguments: str) -> str:
 
 def find_owners(root: Path) -> dict[str, set[str]]:
     """Return the owners in the project's addresses, by file that Git knows."""
-    files = git(root, "grep", "-lI", "roll_vec", "--", ":!tests").splitlines()
+    files = git(root, "grep", "-lIE", "github.*roll_vec", "--", ":!tests").splitlines()
     owners = {x: {*_OWNER.findall((root / x).read_text("utf-8"))} for x in files}
     return {name: accounts for name, accounts in owners.items() if accounts}
 

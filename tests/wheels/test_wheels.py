@@ -4,6 +4,7 @@ The checks of the archives and of a release find each kind of fault.
 """
 
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -54,11 +55,15 @@ def test_kernels_and_files_that_are_not_python_are_needed(is_sdist):
 
 
 def test_a_release_needs_versions_a_date_an_owner_and_a_clean_tree(tmp_path):
-    (owner,) = set().union(*release.find_owners(ROOT).values())
+    owners = release.find_owners(ROOT)
+    (owner,) = set().union(*owners.values())
     assert f"https://github.com/{owner}/roll_vec/" in errors.DOCS
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     date = re.search(r'^date-released: "(\d{4}-\d\d-\d\d)"$', citation, re.MULTILINE)[1]
-    wheels.copy_checkout(tmp_path)
+    others = ("CHANGELOG.md", "docs/installation.md", "roll_vec/version.py")
+    for name in {*owners, *others}:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
 
     def git(*arguments):
         command = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments]
