@@ -20,9 +20,8 @@ TESTS = [
     "tests/contract/test_lockstep.py",  # beside SyncVectorEnv
     "tests/contract/test_conformance.py",  # the public checker
     "tests/pool/test_leftovers.py",
-    # Of the extras: pictures, Parquet, a model behind an endpoint, RecordVideo.
+    # Of the extras: pictures, Parquet, a model behind an endpoint.
     *("tests/watch", "tests/export", "tests/evaluation/test_chat.py"),
-    "tests/test_docs.py::test_python_blocks_run",
 ]
 PYTEST = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
 _OPENENV = "import roll_vec.adapters.openenv as openenv; openenv"

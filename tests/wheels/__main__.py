@@ -19,7 +19,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from tests.pins.sets import SETS, lowest
+from tests.pins.sets import SETS
 from tests.pythons import find_python
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -32,10 +32,7 @@ _UNWANTED = re.compile(
     r"\.(pyc|pyo|orig|rej|nbi|nbc)$"
 )
 # Beside the package, in the sdist alone.
-_BESIDE = {
-    *("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff"),
-    *("pyproject.toml", "setup.py"),
-}
+_BESIDE = {"LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "setup.py"}
 
 
 def read(path: Path) -> dict[str, bytes]:
@@ -173,14 +170,13 @@ class Installation:
             if versions[package] != newest:
                 name = re.compile(rf"{package}(?![\w.-])", re.IGNORECASE)
                 alone = self._resolve(*filter(name.match, named))[package]
-                if versions[package] != alone:
-                    message = f"extras: {package} {versions[package]}, alone {alone}"
-                    raise SystemExit(message)
+                if (version := versions[package]) != alone:
+                    raise SystemExit(f"extras: {package} {version}, alone {alone}")
 
     def _resolve(self, *requirements: str) -> dict[str, str]:
         """Return the versions that pip would install in an empty environment."""
-        pip = [self._python, "-m", "pip", "install", "--quiet", "--report", "-"]
-        command = [*pip, "--dry-run", "--ignore-installed", *requirements]
+        pip = "-m pip install --quiet --report - --dry-run --ignore-installed".split()
+        command = [self._python, *pip, *requirements]
         output = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
         items = [item["metadata"] for item in json.loads(output)["install"]]
         return {item["name"].lower(): item["version"] for item in items}
@@ -208,9 +204,21 @@ def main_job() -> list[str]:
     return re.findall(r"^```sh\n.* && roll-vec (.*)$", text, re.MULTILINE)[0].split()
 
 
-def install_and_run(wheel: Path, sdist: Path, versions: list[str]) -> None:
-    """Install both with each Python, and with the lowest versions; run them."""
-    pythons = find_pythons(versions)
+def main(arguments: list[str]) -> None:
+    """Build and check, or use what is in ``dist``; install and run."""
+    parser = argparse.ArgumentParser(prog="python -m tests.wheels")
+    parser.add_argument("versions", nargs="*", help="of Python; default: all here")
+    parser.add_argument("--build", action="store_true", help="build and check only")
+    parser.add_argument("--built", action="store_true", help="use the archives in dist")
+    options = parser.parse_args(arguments)
+    if not options.built:
+        shutil.rmtree(DIST, ignore_errors=True)
+        DIST.mkdir()
+        with tempfile.TemporaryDirectory() as folder:
+            for path in build_and_check(Path(folder)):
+                say(f"written: {shutil.copy(path, DIST)}")
+    (wheel,), (sdist,) = DIST.glob("*.whl"), DIST.glob("*.tar.gz")
+    pythons = {} if options.build else find_pythons(options.versions)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         for version, python in pythons.items():
@@ -223,32 +231,13 @@ def install_and_run(wheel: Path, sdist: Path, versions: list[str]) -> None:
             say("all extras")
             installation.check_extras(wheel)
             shutil.rmtree(work / version)
-        names = SETS["lowest"].pythons
-        if names := [name for name in names if not versions or name in versions]:
-            pins = lowest("dependencies")
-            say(f"\n-- lowest: {' '.join(pins)}, no extras")
+        lowest = SETS["lowest"]
+        names = [x for x in lowest.pythons if x in (options.versions or PYTHONS)]
+        if names and not options.build:
+            say(f"\n-- lowest: {' '.join(lowest.requirements)}, no extras")
             installation = Installation(find_python(names), work / "lowest")
-            installation.install(str(wheel), *pins)
+            installation.install(str(wheel), *lowest.requirements)
             installation.smoke("core")
-
-
-def main(arguments: list[str]) -> None:
-    """Build and check, or use what is in ``dist``; install and run."""
-    parser = argparse.ArgumentParser(prog="python -m tests.wheels")
-    parser.add_argument("versions", nargs="*", help="of Python; default: all here")
-    steps = parser.add_mutually_exclusive_group()
-    steps.add_argument("--build", action="store_true", help="build and check only")
-    steps.add_argument("--built", action="store_true", help="use the archives in dist")
-    options = parser.parse_args(arguments)
-    if not options.built:
-        shutil.rmtree(DIST, ignore_errors=True)
-        DIST.mkdir()
-        with tempfile.TemporaryDirectory() as folder:
-            for path in build_and_check(Path(folder)):
-                say(f"written: {shutil.copy(path, DIST)}")
-    if not options.build:
-        (wheel,), (sdist,) = DIST.glob("*.whl"), DIST.glob("*.tar.gz")
-        install_and_run(wheel, sdist, options.versions)
 
 
 if __name__ == "__main__":

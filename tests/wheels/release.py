@@ -1,8 +1,7 @@
 """Everything of a release that a machine can check: ``make release``.
 
-Checks versions, date, addresses, changelog and tree, runs the targets that a release
-needs, and prints the steps that are left to a person.  ``--owner NAME`` writes the
-account that owns the repository into every address instead.
+Prints the steps that are left to a person.  ``--owner NAME`` only writes the account
+that owns the repository into every address.
 """
 
 import datetime as dt
@@ -88,7 +87,8 @@ def find_faults(root: Path, date: str) -> list[str]:
 def main(arguments: list[str]) -> None:
     """Check and run everything; exit with the faults, or if a target fails."""
     if arguments[:1] == ["--owner"]:
-        return write_owner(ROOT, arguments[1])
+        write_owner(ROOT, arguments[1])
+        return
     today = dt.datetime.now(dt.timezone.utc).date().isoformat()
     if faults := find_faults(ROOT, today):
         raise SystemExit("\n".join(faults))
@@ -98,7 +98,6 @@ def main(arguments: list[str]) -> None:
     guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     steps = guide.partition("\n## Releases\n")[2].partition("\n1. ")[2]
     print(f"\nReady.\n\n1. {steps.partition('## ')[0]}")  # noqa: T201
-    return None
 
 
 if __name__ == "__main__":

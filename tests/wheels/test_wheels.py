@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from functools import partial
 
 import pytest
 
@@ -30,28 +31,25 @@ assert len([*DEMO_SHOP.glob("*.json.gz")]) == 4
 
 @pytest.mark.slow
 def test_archives_are_complete_and_the_wheel_runs_elsewhere(tmp_path):
-    wheel, _ = wheels.build_and_check(tmp_path)
+    wheel, sdist = wheels.build_and_check(tmp_path)
+    for path, kernels in ((wheel, "roll_vec/kernels"), (sdist, "kernels")):
+        names = set(wheels.read(path))
+        assert {"roll_vec/py.typed", f"{kernels}/rng/pcg64.py"} <= names
+        assert sum(name.endswith((".ini", ".json.gz")) for name in names) == 5
+        assert ("CITATION.cff" in names) is (path == sdist)
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, cwd=site)
 
 
-@pytest.mark.parametrize("is_sdist", [False, True])
-def test_kernels_and_files_that_are_not_python_are_needed(is_sdist):
-    needed = wheels.needed_files(ROOT, is_sdist)
-    kernels = "kernels" if is_sdist else "roll_vec/kernels"
-    assert {"roll_vec/py.typed", f"{kernels}/rng/pcg64.py"} <= needed
-    assert sum(name.endswith((".ini", ".json.gz")) for name in needed) == 5
-    assert ("CITATION.cff" in needed) is is_sdist
-    assert wheels.unwanted_files(needed) == []
-    # Tests, caches and second kernels are not.
+def test_tests_caches_and_hidden_files_are_not_wanted():
     unwanted = [
         *(".github/workflows/ci.yml", "docs/levels.md", "roll_vec/.DS_Store"),
         *("roll_vec/__pycache__/env.cpython-311.pyc", "tests/test_docs.py"),
     ]
-    names = {*unwanted, "roll_vec/testing/runner.py"}
-    assert wheels.unwanted_files(names) == unwanted
+    assert wheels.unwanted_files({*unwanted, "roll_vec/testing/runner.py"}) == unwanted
+    assert wheels.unwanted_files(wheels.needed_files(ROOT, False)) == []
 
 
 def test_a_release_needs_versions_a_date_an_owner_and_a_clean_tree(tmp_path):
@@ -59,15 +57,15 @@ def test_a_release_needs_versions_a_date_an_owner_and_a_clean_tree(tmp_path):
     (owner,) = set().union(*owners.values())
     assert f"https://github.com/{owner}/roll_vec/" in errors.DOCS
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f'\nversion: "{roll_vec.__version__}"\n' in citation
     date = re.search(r'^date-released: "(\d{4}-\d\d-\d\d)"$', citation, re.MULTILINE)[1]
     others = ("CHANGELOG.md", "docs/installation.md", "roll_vec/version.py")
     for name in {*owners, *others}:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
 
-    def git(*arguments):
-        command = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments]
-        subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    me = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    git = partial(release.git, tmp_path, *me)
 
     def faults_of(texts):
         for name, text in texts.items():
