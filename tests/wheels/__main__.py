@@ -175,8 +175,8 @@ class Installation:
 
     def _resolve(self, *requirements: str) -> dict[str, str]:
         """Return the versions that pip would install in an empty environment."""
-        pip = "-m pip install --quiet --report - --dry-run --ignore-installed".split()
-        command = [self._python, *pip, *requirements]
+        pip = [self._python, "-m", "pip", "install", "--quiet", "--report", "-"]
+        command = [*pip, "--dry-run", "--ignore-installed", *requirements]
         output = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
         items = [item["metadata"] for item in json.loads(output)["install"]]
         return {item["name"].lower(): item["version"] for item in items}
