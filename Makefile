@@ -63,7 +63,7 @@ test-learning:  ## the examples that train, with the extra examples; TESTS="-m '
 test-pins:  ## worlds and contract beside others' versions; PINS="lowest roll": some
 	$(PYTHON) -m tests.pins $(PINS)
 
-test-wheels:  ## sdist and wheel, run outside the checkout; PYTHONS="3.10 3.12": some
+test-wheels:  ## sdist and wheel, run outside the checkout; all extras; PYTHONS="3.10 3.12": some
 	$(PYTHON) -m tests.wheels $(PYTHONS)
 
 test-adapters:  ## beside each framework; FRAMEWORKS="roll trl": some; CHECKOUTS=, KEEP=
@@ -76,8 +76,11 @@ test-exports:  ## the programs that read exports by datasets, TRL and Minari; KE
 test-mutants:  ## plant bugs one by one, to see that the tests catch them; a quarter of an hour
 	$(PYTHON) -m tests.mutants $(MUTANTS)
 
-release:  ## everything of a release but the upload
+release:  ## everything of a release that a machine can check, and the steps that are left
 	$(PYTHON) -m tests.wheels.release
+
+owner:  ## the account that has the repository, in all addresses; OWNER=name
+	$(PYTHON) -m tests.wheels.release --owner "$(OWNER)"
 
 bench:  ## the benchmarks, measured, and their tables; BENCH="-k modes": some
 	mkdir -p build

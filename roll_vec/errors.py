@@ -84,8 +84,7 @@ __all__ = [
 ]
 
 
-# The pages of the documentation.  The package has no address yet: a release replaces
-# OWNER, see tests/wheels/release.py.
+# The pages of the documentation.
 DOCS = "https://github.com/OWNER/roll_vec/blob/main/docs"
 
 
@@ -251,8 +250,11 @@ class MissingExtraError(RollVecError, gym_error.DependencyNotInstalled, ImportEr
 
 
 def how_to_install(extra: str) -> str:
-    """Return the command that installs an extra of this package, in words."""
-    return f'in your checkout of roll_vec, pip install ".[{extra}]"'
+    """Return the command that installs an extra of this package.
+
+    It also works where the package was installed from a checkout.
+    """
+    return f'pip install "roll-vec[{extra}]"'
 
 
 class EnvironmentFaultError(RollVecError, RuntimeError):

@@ -159,5 +159,5 @@ def test_an_error_is_one_line_and_nothing_is_written(
 def test_a_missing_extra_is_named_before_anything_runs(fails, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     line = fails("rollout", LINE, "--num-envs", 2, "--out", "a.png")
-    assert 'in your checkout of roll_vec, pip install ".[cli]"' in line
+    assert 'pip install "roll-vec[cli]"' in line
     assert not list(tmp_path.iterdir())

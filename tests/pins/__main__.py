@@ -21,14 +21,17 @@ TESTS = [
     "tests/contract/test_lockstep.py",  # beside SyncVectorEnv
     "tests/contract/test_conformance.py",  # the public checker
     "tests/pool/test_leftovers.py",
+    # Of the extras: pictures, Parquet, a model behind an endpoint.
+    *("tests/watch", "tests/export", "tests/evaluation/test_chat.py"),
 ]
-# Of sets that have Ray.
-RAY_TESTS = ["tests/joined/ray", "-m", "ray and not slow"]
-SHOW_VERSIONS = """
-import platform, gymnasium, numba, numpy
-print("Python", platform.python_version(), "numpy", numpy.__version__,
-      "numba", numba.__version__, "Gymnasium", gymnasium.__version__, flush=True)
-"""
+PYTEST = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
+_OPENENV = "import roll_vec.adapters.openenv as openenv; openenv"
+# Of sets that have a package.
+MORE_TESTS = {
+    "ray": [*PYTEST, "tests/joined/ray", "-m", "ray and not slow"],
+    "torch": [*PYTEST, "tests/learning", "-m", "learning and not slow"],
+    "openenv": ["-c", f"{_OPENENV}.create_app('roll_vec/Sokoban-v0')"],
+}
 
 
 def install(name: str, pins: PinSet) -> Path:
@@ -52,12 +55,11 @@ def install(name: str, pins: PinSet) -> Path:
 
 def run_tests(python: Path, pins: PinSet) -> bool:
     """Run the tests with the interpreter of a set; return whether they passed."""
-    subprocess.run([python, "-c", SHOW_VERSIONS], cwd=ROOT, check=True)
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    runs = [["-n", "auto", *TESTS]]
-    if any(requirement.startswith("ray") for requirement in pins.requirements):
-        runs.append(RAY_TESTS)
-    codes = [subprocess.run([*command, *run], cwd=ROOT).returncode for run in runs]
+    subprocess.run([python, "-m", "pip", "freeze"], cwd=ROOT, check=True)
+    runs = [[*PYTEST, "-n", "auto", *TESTS]]
+    packages = {requirement.partition("=")[0] for requirement in pins.requirements}
+    runs += [tests for package, tests in MORE_TESTS.items() if package in packages]
+    codes = [subprocess.run([python, *run], cwd=ROOT).returncode for run in runs]
     return not any(codes)
 
 

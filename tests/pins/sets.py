@@ -3,7 +3,11 @@
 Each stands for a program whose requirements the package must meet.
 """
 
+import re
+from pathlib import Path
 from typing import NamedTuple
+
+PROJECT = (Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8")
 
 
 class PinSet(NamedTuple):
@@ -16,14 +20,23 @@ class PinSet(NamedTuple):
     pythons: tuple[str, ...] = ()
 
 
+def lowest(end: str) -> tuple[str, ...]:
+    """Return the floors of pyproject.toml from the dependencies to a text, as pins."""
+    text = PROJECT.partition("\ndependencies = ")[2].partition(end)[0]
+    # Not those of Python 3.14, for which numpy 1.26 has no wheels.
+    line = r"""["']([\w-]+(?:\[\w+\])?)>=([\w.]+)(?!.*>= '3)"""
+    floors = re.findall(line, text)
+    return tuple(sorted({f"{package}=={version}" for package, version in floors}))
+
+
 # numpy 1.26 has no wheels for Python 3.13 and later.
 _NUMPY_1_PYTHONS = ("3.10", "3.11", "3.12")
 
 SETS = {
     # The floors of pyproject.toml.
-    "lowest": PinSet(
-        ("numpy==1.26.0", "numba==0.61.0", "gymnasium==1.1.0"), _NUMPY_1_PYTHONS
-    ),
+    "lowest": PinSet(lowest("\n"), _NUMPY_1_PYTHONS),
+    # And those of all extras.
+    "lowest-extras": PinSet(lowest("[project.scripts]"), _NUMPY_1_PYTHONS),
     # ROLL 88c80761: requirements_common.txt, and what its vLLM 0.10.2 and gem-llm
     # 0.0.4 require.
     "roll": PinSet(

@@ -2,10 +2,13 @@
 
 Run as ``python -m tests.wheels [versions of Python]``; without versions, all of
 `PYTHONS` that are here.  Each gets a new virtual environment, for the wheel and then
-the sdist, with the extras ``cli`` and ``webshop``.  The lowest versions of
-``tests/pins/sets.py`` run the wheel without extras.  The archives are left in ``dist``.
+the sdist, with the extras ``cli`` and ``webshop``, and resolves all extras at once.
+The lowest versions of ``tests/pins/sets.py`` run the wheel without extras.  The
+archives are left in ``dist``; ``--built`` uses those that are there.
 """
 
+import argparse
+import json
 import os
 import re
 import shutil
@@ -25,11 +28,11 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 _EXTRAS = "[cli,webshop]"
 # Folders of a checkout that are no part of the package.
 _UNWANTED = re.compile(
-    r"(^|/)(__pycache__|tests|benchmarks|docs|kernels/kernels)/|(^|/)\.|"
-    r"\.(pyc|pyo|orig|rej|nbi|nbc)$|^kernels/"
+    r"(^|/)(__pycache__|tests|benchmarks|docs)/|(^|/)\.|"
+    r"\.(pyc|pyo|orig|rej|nbi|nbc)$"
 )
 # Beside the package, in the sdist alone.
-_BESIDE = ("LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml")
+_BESIDE = {"LICENSE", "README.md", "CHANGELOG.md", "CITATION.cff", "setup.py"}
 
 
 def read(path: Path) -> dict[str, bytes]:
@@ -54,15 +57,16 @@ def read(path: Path) -> dict[str, bytes]:
 def needed_files(root: Path, is_sdist: bool) -> set[str]:
     """Return the files of a checkout that an archive must have, also without Python.
 
-    The kernels stand in ``roll_vec/kernels``, although they are a link in the checkout.
+    The kernels of a wheel stand in ``roll_vec/kernels``, those of an sdist where they
+    stand in the checkout.
     """
     files = [*(root / "roll_vec").rglob("*"), *(root / "kernels").rglob("*")]
     names = {path.relative_to(root).as_posix() for path in files if path.is_file()}
-    names = {
-        name for name in names if not _UNWANTED.search(name.removeprefix("kernels/"))
-    }
-    package = {re.sub(r"^kernels/", "roll_vec/kernels/", name) for name in names}
-    return package | set(_BESIDE) if is_sdist else package
+    # The link, or the file that Git for Windows writes in its place.
+    names -= {*unwanted_files(names), "roll_vec/kernels"}
+    if is_sdist:
+        return names | _BESIDE
+    return {re.sub(r"^kernels/", "roll_vec/kernels/", name) for name in names}
 
 
 def unwanted_files(names: set[str]) -> list[str]:
@@ -75,14 +79,20 @@ def say(text: str) -> None:
 
 
 def copy_checkout(folder: Path) -> None:
-    """Copy the files that git knows or does not ignore; links stay links."""
+    """Copy the files that git knows or does not ignore; a link becomes a small file.
+
+    Git for Windows writes links so.
+    """
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     output = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     for name in output.decode().split("\0"):
         source, target = ROOT / name, folder / name
         if name and os.path.lexists(source):
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target, follow_symlinks=False)
+            if source.is_symlink():
+                target.write_text(str(source.readlink()))
+            else:
+                shutil.copy2(source, target)
 
 
 def build(kind: str, folder: Path, out: Path) -> Path:
@@ -137,11 +147,39 @@ class Installation:
         pip = [self._python, "-m", "pip", "install", "--quiet", "--prefer-binary"]
         self._run([*pip, "--disable-pip-version-check", *requirements])
 
-    def smoke(self, extras: str) -> None:
+    def smoke(self, *arguments: str) -> None:
         """Run the program in a copy, so that the checkout is not on its path."""
         program = self._folder / "smoke.py"
         shutil.copy(Path(__file__).with_name("smoke.py"), program)
-        self._run([self._python, program.name, extras])
+        self._run([self._python, program.name, *arguments])
+
+    def check_extras(self, wheel: Path) -> None:
+        """Resolve all extras at once, without installing them.
+
+        Each package that an extra names must have the version that it has alone, within
+        the bounds of pyproject.toml.  What fits all extras fits every pair of them.
+        """
+        (name,) = (name for name in read(wheel) if name.endswith("info/METADATA"))
+        text = read(wheel)[name].decode()
+        extras = re.findall("^Provides-Extra: (.*)$", text, re.MULTILINE)
+        line = "^Requires-Dist: (?!roll-vec)(.*)(?: and|;) extra == .*$"
+        named = re.findall(line, text, re.MULTILINE)
+        self.install("--upgrade", "pip")  # older ones would download all of them
+        versions = self._resolve(f"{wheel}[{','.join(extras)}]")
+        for package, newest in self._resolve("--no-deps", *named).items():
+            if versions[package] != newest:
+                name = re.compile(rf"{package}(?![\w.-])", re.IGNORECASE)
+                alone = self._resolve(*filter(name.match, named))[package]
+                if (version := versions[package]) != alone:
+                    raise SystemExit(f"extras: {package} {version}, alone {alone}")
+
+    def _resolve(self, *requirements: str) -> dict[str, str]:
+        """Return the versions that pip would install in an empty environment."""
+        pip = [self._python, "-m", "pip", "install", "--quiet", "--report", "-"]
+        command = [*pip, "--dry-run", "--ignore-installed", *requirements]
+        output = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+        items = [item["metadata"] for item in json.loads(output)["install"]]
+        return {item["name"].lower(): item["version"] for item in items}
 
     def _run(self, command: list[str]) -> None:
         subprocess.run(command, check=True, cwd=self._folder, env=self._environ)
@@ -160,31 +198,46 @@ def find_pythons(versions: list[str]) -> dict[str, str]:
     return pythons
 
 
-def main(versions: list[str]) -> None:
-    """Build, check, install and run; leave the archives in ``dist``."""
-    pythons = find_pythons(versions)
+def main_job() -> list[str]:
+    """Return the arguments of ``roll-vec`` in README's first block."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    return re.findall(r"^```sh\n.* && roll-vec (.*)$", text, re.MULTILINE)[0].split()
+
+
+def main(arguments: list[str]) -> None:
+    """Build and check, or use what is in ``dist``; install and run."""
+    parser = argparse.ArgumentParser(prog="python -m tests.wheels")
+    parser.add_argument("versions", nargs="*", help="of Python; default: all here")
+    parser.add_argument("--build", action="store_true", help="build and check only")
+    parser.add_argument("--built", action="store_true", help="use the archives in dist")
+    options = parser.parse_args(arguments)
+    if not options.built:
+        shutil.rmtree(DIST, ignore_errors=True)
+        DIST.mkdir()
+        with tempfile.TemporaryDirectory() as folder:
+            for path in build_and_check(Path(folder)):
+                say(f"written: {shutil.copy(path, DIST)}")
+    (wheel,), (sdist,) = DIST.glob("*.whl"), DIST.glob("*.tar.gz")
+    pythons = {} if options.build else find_pythons(options.versions)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        wheel, sdist = build_and_check(work)
         for version, python in pythons.items():
             say(f"\n-- Python {version}: wheel, then sdist, with {_EXTRAS}")
             installation = Installation(python, work / version)
             installation.install(f"{wheel}{_EXTRAS}")
-            installation.smoke("extras")
+            installation.smoke("extras", *main_job())
             installation.install("--no-deps", "--force-reinstall", str(sdist))
-            installation.smoke("extras")
+            installation.smoke("extras", *main_job())
+            say("all extras")
+            installation.check_extras(wheel)
             shutil.rmtree(work / version)
         lowest = SETS["lowest"]
-        names = [name for name in lowest.pythons if not versions or name in versions]
-        if names:
+        names = [x for x in lowest.pythons if x in (options.versions or PYTHONS)]
+        if names and not options.build:
             say(f"\n-- lowest: {' '.join(lowest.requirements)}, no extras")
             installation = Installation(find_python(names), work / "lowest")
             installation.install(str(wheel), *lowest.requirements)
             installation.smoke("core")
-        DIST.mkdir(exist_ok=True)
-        for path in (wheel, sdist):
-            shutil.copy(path, DIST)
-            say(f"written: dist/{path.name}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""Everything of a release but the upload: ``make release``.
+"""Everything of a release that a machine can check: ``make release``.
 
-Checks versions, changelog and tree, then runs the targets that a release needs.
-CONTRIBUTING.md has the steps that are left to a person.
+Prints the steps that are left to a person.  ``--owner NAME`` only writes the account
+that owns the repository into every address.
 """
 
+import datetime as dt
 import os
 import re
 import subprocess
@@ -12,50 +13,92 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TARGETS = ("check", "test", "docs", "test-wheels")
+# The account in an address of the project.
+_OWNER = re.compile(
+    r"(?:(?<=\bgithub\.com/)|(?<=/github/)|(?<=/stars/)|(?<=githubusercontent\.com/))"
+    r"[\w-]+(?=/roll_vec\b)|(?<=//)[\w-]+(?=\.github\.io/roll_vec\b)"
+)
 
 
-def read_version(root: Path) -> str:
+def read_setting(root: Path, name: str) -> str:
+    """Return a text of ``pyproject.toml``; Python 3.10 has no reader of TOML."""
     text = (root / "pyproject.toml").read_text("utf-8")
-    match = re.search(r'^version = "(.+)"$', text, re.MULTILINE)
-    return match[1] if match else ""
+    return re.findall(rf'^{name} = "(.+)"$', text, re.MULTILINE)[0]
 
 
-def find_faults(root: Path) -> list[str]:
-    """Return what is not ready for a release, a line each.
+def git(root: Path, *arguments: str) -> str:
+    return subprocess.check_output(["git", *arguments], cwd=root, text=True)
 
-    Each file has the version of ``pyproject.toml``; ``CHANGELOG.md`` has a section for
-    it with a date, and nothing stands in a section "Unreleased".
-    """
-    version = read_version(root)
-    title = rf"## \[?{re.escape(version)}\]? - \d{{4}}-\d\d-\d\d"
-    wanted = {
-        "roll_vec/version.py": f'^__version__ = "{re.escape(version)}"$',
-        "CITATION.cff": f'^version: "{re.escape(version)}"$',
-        "CHANGELOG.md": rf"^{title}\n\s*(?!## )\S",
-    }
-    faults = [
-        f"{name}: expected a line {pattern!r}"
-        for name, pattern in wanted.items()
-        if not re.search(pattern, (root / name).read_text("utf-8"), re.MULTILINE)
+
+def find_owners(root: Path) -> dict[str, set[str]]:
+    """Return the owners in the project's addresses, by file that Git knows."""
+    files = git(root, "grep", "-lIE", "github.*roll_vec", "--", ":!tests").splitlines()
+    owners = {x: {*_OWNER.findall((root / x).read_text("utf-8"))} for x in files}
+    return {name: accounts for name, accounts in owners.items() if accounts}
+
+
+def write_owner(root: Path, owner: str) -> None:
+    """Write an owner into every address."""
+    if not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", owner):
+        raise SystemExit(f"OWNER: expected an account of GitHub, got {owner!r}")
+    for name in find_owners(root):
+        text = (root / name).read_text("utf-8")
+        (root / name).write_text(_OWNER.sub(owner, text), "utf-8")
+
+
+def find_faults(root: Path, date: str) -> list[str]:
+    """Return what is not ready for a release on a date, a line each."""
+    version = read_setting(root, "version")
+    number = re.escape(version)
+    (owner,) = _OWNER.findall(read_setting(root, "Repository"))
+    wanted = [
+        ("roll_vec/version.py", f'^__version__ = "{number}"$'),
+        ("CITATION.cff", f'^version: "{number}"$'),
+        ("CITATION.cff", f'^date-released: "{date}"$'),
+        ("CHANGELOG.md", rf"^## \[?{number}\]? - {date}\n\s*(?!## )\S"),
     ]
-    log = (root / "CHANGELOG.md").read_text("utf-8")
-    if re.search(r"^## \[?Unreleased\]?\n\s*(?!## )\S", log, re.MULTILINE):
-        faults.append('CHANGELOG.md: expected nothing in the section "Unreleased"')
+    refused = [
+        ("CHANGELOG.md", r"^## \[?Unreleased\]?\n\s*(?!## )\S"),
+        ("CHANGELOG.md", r"No version has been published"),
+        ("README.md", r"not on PyPI"),
+        ("docs/installation.md", r"not on PyPI"),
+    ]
+
+    def has(name: str, pattern: str) -> bool:
+        text = (root / name).read_text("utf-8")
+        return re.search(pattern, text, re.MULTILINE) is not None
+
+    faults = [f"{x}: expected a line {y!r}" for x, y in wanted if not has(x, y)]
+    faults += [f"{x}: expected no text {y!r}" for x, y in refused if has(x, y)]
+    if git(root, "status", "--porcelain"):
+        faults.append("the tree is not clean: commit or remove what git status shows")
+    if git(root, "tag", "--list", f"v{version}"):
+        faults.append(f"the tag v{version} exists: raise the version")
+    if owner == "OWNER":
+        faults.append("the repository has no owner: make owner OWNER=name, and commit")
+    faults += [
+        f"{name}: expected the owner {owner} in addresses, got {', '.join(owners)}"
+        for name, owners in find_owners(root).items()
+        if owners != {owner}
+    ]
     return faults
 
 
-def main() -> None:
+def main(arguments: list[str]) -> None:
     """Check and run everything; exit with the faults, or if a target fails."""
-    faults = find_faults(ROOT)
-    status = subprocess.check_output(["git", "status", "--porcelain"], cwd=ROOT)
-    if status:
-        faults.append("the tree is not clean: commit or remove what git status shows")
-    if faults:
+    if arguments[:1] == ["--owner"]:
+        write_owner(ROOT, arguments[1])
+        return
+    today = dt.datetime.now(dt.timezone.utc).date().isoformat()
+    if faults := find_faults(ROOT, today):
         raise SystemExit("\n".join(faults))
     make = [os.environ.get("MAKE", "make"), f"PYTHON={sys.executable}"]
     for target in TARGETS:
         subprocess.run([*make, target], cwd=ROOT, check=True)
+    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    steps = guide.partition("\n## Releases\n")[2].partition("\n1. ")[2]
+    print(f"\nReady.\n\n1. {steps.partition('## ')[0]}")  # noqa: T201
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
