@@ -15,7 +15,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "frameworks" / "others.md"
 PPO = Path(os.environ["ROLL_VEC_CHECKOUT"], "cleanrl", "ppo.py")
 ID = "CartPole-v1"
 # Environments, and steps of all together.
-SIZES = ((4, 100_000), (64, 400_000))
+SIZES = ((4, 20_000), (64, 100_000))
 # Gymnasium's batch in the mode of ours: its default is another one.
 OURS = 'gym.make_vec(args.env_id, args.num_envs, autoreset_mode="SameStep")'
 THEIRS = """gym.make_vec(
