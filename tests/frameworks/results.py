@@ -10,6 +10,8 @@ it passed; and if it could be installed ``date``, ``revision`` (the commit of ro
     In words.
 ``theirs``, ``ours``, ``unit``
     Rates, measured in turns in one run; optional.
+``measured``
+    Date, machine and revision of rates that an earlier run measured; optional.
 """
 
 from __future__ import annotations
