@@ -61,7 +61,7 @@ def main():
         episodes = train("ours", ours, f"roll_vec:roll_vec/{ID}", *sizes)
         assert len(episodes) > 100
         assert episodes == expected
-        what = "{} environments, {:,} steps: ppo.py, beside SyncVectorEnv"
+        what = "{} environments, {:,} steps of ppo.py"
         result = f"{len(episodes):,} equal episodes"
         rows.append({"what": f"{ID}, {what.format(*sizes)}", "result": result})
     write(rows)
