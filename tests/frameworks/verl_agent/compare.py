@@ -133,8 +133,7 @@ def compare_managers():
         assert not difference(both[1], both[0])
         num_steps += sum(map(len, both[0]))
     return {
-        "what": "Sokoban, both managers that make_envs makes of ppo_trainer.yaml with "
-        "the changes of run_sokoban.sh, pictures and texts",
+        "what": "Sokoban, both managers of run_sokoban.sh, pictures and texts",
         "result": f"{num_steps} equal results of batches",
     }
 
