@@ -32,7 +32,7 @@ def main():
             socket.send_text(json.dumps(message))
             assert json.loads(socket.receive_text()) == reply
     app.state.sessions.close()
-    what = "messages of one connection"
+    what = "messages of one connection, as tests/adapters reads them"
     write([{"what": what, "result": f"{len(pairs)} equal replies"}])
 
 
