@@ -10,7 +10,7 @@ from docs.build.figures import two_digits
 from docs.build.tables import table
 from tests.frameworks.frameworks import FRAMEWORKS
 from tests.frameworks.programs import link_to
-from tests.frameworks.results import PROGRAM, read_results
+from tests.frameworks.results import read_results
 
 
 def ratio(words: str) -> str:
@@ -40,8 +40,6 @@ def comparisons(_: str) -> str:
     for name, framework in FRAMEWORKS.items():
         head = f"[{framework.title}]({link_to(name)})"
         for row in read_results().get(name, {}).get("rows", ()):
-            if row["what"] == PROGRAM:
-                continue
             rates = [""] * 3
             if "ours" in row:
                 sides = [f"{short(row[x])} {row['unit']}" for x in ("theirs", "ours")]

@@ -25,31 +25,15 @@ from cpuinfo import get_cpu_info
 from pytest_benchmark.utils import get_commit_info
 
 from docs.build.__main__ import main as write_pages
-from tests.frameworks.environment import (
-    HERE,
-    Environment,
-    FailureError,
-    NotRunError,
-)
+from tests.frameworks.environment import HERE, Environment, FailureError, NotRunError
 from tests.frameworks.frameworks import FRAMEWORKS
 from tests.frameworks.programs import ROOT, program_of, text_of
-from tests.frameworks.results import (
-    PROGRAM,
-    Results,
-    lines_changed,
-    read_results,
-    record,
-    write_results,
-)
+from tests.frameworks.results import Results, read_results, write_results
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run frameworks; return how many failed."""
-    parser = make_parser()
-    args = parser.parse_args(arguments)
-    unknown = [name for name in args.names if name not in FRAMEWORKS]
-    if unknown:
-        parser.error(f"unknown {', '.join(unknown)}; there are {', '.join(FRAMEWORKS)}")
+    args = make_parser().parse_args(arguments)
     # A run that is stopped ends its program too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     results = read_results()
@@ -57,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = args.keep
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        names = [name for name in FRAMEWORKS if name in (args.names or FRAMEWORKS)]
+        names = args.names or list(FRAMEWORKS)
         failures = run_all(names, folder.resolve(), args, results)
     write_pages([])
     sys.stdout.write(f"failed: {', '.join(failures) or 'none'}\n")
@@ -73,16 +57,14 @@ def make_parser() -> argparse.ArgumentParser:
         "frameworks keep their results.",
     )
     add = parser.add_argument
-    names = f"these alone: {', '.join(FRAMEWORKS)}"
-    add("names", nargs="*", metavar="NAME", help=names)
-    variable = os.environ.get("ROLL_VEC_CHECKOUTS")
+    names = f"only these of {', '.join(FRAMEWORKS)}"
+    add("names", nargs="*", metavar="NAME", choices=FRAMEWORKS, help=names)
     add(
         "--checkouts",
         type=Path,
         metavar="FOLDER",
-        default=Path(variable) if variable else None,
-        help="of clones of the frameworks that PyPI does not have, each named "
-        "OWNER+NAME; default: the environment variable ROLL_VEC_CHECKOUTS",
+        default=Path(),
+        help="of clones of the frameworks that PyPI does not have",
     )
     add(
         "--keep",
@@ -114,7 +96,9 @@ def run_all(
             failures.append(name)
         # Another run may have written meanwhile.
         results.update(read_results())
-        record(results, name, result)
+        # One that could not be run keeps its result of the run before.
+        if "rows" in result or name not in results:
+            results[name] = result
         write_results(results)
         seconds = f"{time.monotonic() - start:.0f} s"
         words = f"{title}: {result['status']} after {seconds} {result['reason']}"
@@ -144,8 +128,6 @@ def run(
     name: str, environment: Environment, wheel: Path, facts: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the result of a framework: with the facts and rows, if it could be run."""
-    text = text_of(name)
-    rows: list[dict[str, Any]] = []
     try:
         environment.install(wheel)
     except NotRunError as error:
@@ -156,22 +138,17 @@ def run(
         reason = [*lines, *(line for line in lines if "ERROR" in line)][-1]
         return {"status": "failed", "reason": f"no installation: {reason}"}
     result: dict[str, Any] = {"status": "passed", "reason": "", **facts}
-    version = "import platform; print(platform.python_version())"
-    result["python"] = environment.output("-c", version)
-    result |= {"versions": environment.versions(), "rows": rows}
+    result |= {"versions": environment.versions(), "rows": []}
     try:
-        if program := program_of(text):
+        if program := program_of(text_of(name)):
             # Python imports from the program's folder first.
             file = environment.folder / "program" / "program.py"
             file.parent.mkdir(exist_ok=True)
             file.write_text(program, "utf-8")
             environment.run([environment.python, file])
-            changed = lines_changed(text)
-            row = {"what": PROGRAM, "result": "runs", "lines_changed": changed}
-            rows.append(row)
         comparisons = HERE / name / "compare.py"
         if comparisons.is_file():
-            rows += environment.compare(comparisons)
+            result["rows"] = environment.compare(comparisons)
     except (FailureError, ValueError) as error:
         sys.stdout.write(f"{error}\n")
         reason = str(error).splitlines()[-1] if str(error) else "no output"

@@ -35,9 +35,7 @@ class Environment:
     used again, if it is of the same packages.
     """
 
-    def __init__(
-        self, framework: Framework, folder: Path, checkouts: Path | None
-    ) -> None:
+    def __init__(self, framework: Framework, folder: Path, checkouts: Path) -> None:
         self.framework, self.folder, self.checkouts = framework, folder, checkouts
         self.checkout = folder / "checkout"
         self.python = folder / "venv" / "bin" / "python"
@@ -71,28 +69,20 @@ class Environment:
         complete.write_text(facts, "utf-8")
 
     def _check_out(self, checkout: Checkout, target: Path) -> None:
-        """Clone the commit, so that the checkout itself stays as it is."""
-        fetch = f"{checkout.command} (commit {checkout.commit}) in the folder"
-        if self.checkouts is None:
-            message = f"no checkout: pass --checkouts FOLDER, after {fetch}"
-            raise NotRunError(message)
-        source = self.checkouts / checkout.folder
-        source = next((p for p in (source / "repo", source) if p.is_dir()), source)
-        commit = f"{checkout.commit}^{{commit}}"
-        git = ["git", "-C", str(source)]
-        if not source.is_dir() or not _succeeds([*git, "cat-file", "-e", commit]):
-            message = f"no checkout with this commit in the folder: {fetch}"
-            raise NotRunError(message)
+        """Clone the commit once more, so that the clone itself stays as it is."""
+        repository, commit = checkout.repository, checkout.commit
+        source = self.checkouts.resolve() / Path(repository).name
         here = ["git", "-C", str(target)]
-        if not (target / ".git").is_dir() or not _succeeds(
-            [*here, "diff", checkout.commit]
+        shutil.rmtree(target, ignore_errors=True)
+        clone = ["git", "clone", "--quiet", "--shared", "--no-checkout"]
+        if not _succeeds([*clone, str(source), str(target)]) or not _succeeds(
+            [*here, "cat-file", "-e", f"{commit}^{{commit}}"]
         ):
-            # Of another commit, or of a run that was stopped.
-            shutil.rmtree(target, ignore_errors=True)
-            clone = ["git", "clone", "--quiet", "--shared", "--no-checkout"]
-            self.run([*clone, source.resolve(), target])
-            # Copies of a repository may lack large files; nothing here needs them.
-            _succeeds([*here, "checkout", "--quiet", "--detach", checkout.commit])
+            command = f"git clone https://github.com/{repository}"
+            message = f"--checkouts {self.checkouts} lacks {command} (commit {commit})"
+            raise NotRunError(message)
+        # Copies of a repository may lack large files; nothing here needs them.
+        _succeeds([*here, "checkout", "--quiet", "--detach", commit])
         for folder, submodule in checkout.submodules:
             self._check_out(submodule, target / folder)
 
@@ -150,30 +140,20 @@ class Environment:
         return variables | {"PYTHONPATH": os.pathsep.join(paths)}
 
     def versions(self) -> dict[str, str]:
-        """Return the versions of Python's packages and of the checkout."""
-        output = self.output("-m", "pip", "list", "--format=json")
-        installed = {_canonical(p["name"]): p["version"] for p in json.loads(output)}
+        """Return the versions of Python, of packages and of the checkout."""
         names = [re.split(r"[^\w.-]", p)[0] for p in self.framework.packages]
-        versions = {
-            name: installed[_canonical(name)]
-            for name in dict.fromkeys([*names, *CORE])
-            if _canonical(name) in installed
-        }
+        names = list(dict.fromkeys([*names, *CORE]))
+        program = (
+            f"import json, platform; from importlib.metadata import version; "
+            f"versions = {{name: version(name) for name in {names}}}; "
+            f"print(json.dumps({{'Python': platform.python_version(), **versions}}))"
+        )
+        output = subprocess.check_output([self.python, "-c", program], text=True)
+        versions: dict[str, str] = json.loads(output)
         if self.framework.checkout is not None:
-            first = {self.framework.title: self.framework.checkout.commit[:8]}
-            versions = first | versions
+            versions[self.framework.title] = self.framework.checkout.commit[:8]
         return versions
-
-    def output(self, *arguments: str) -> str:
-        """Return what the interpreter prints."""
-        return subprocess.run(
-            [self.python, *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
 
 
 def _succeeds(command: Sequence[str]) -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-def _canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

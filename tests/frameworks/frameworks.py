@@ -8,21 +8,11 @@ __all__ = ["FRAMEWORKS", "Checkout", "Framework"]
 
 
 class Checkout(NamedTuple):
-    """A commit of a source repository, fetched outside this one."""
+    """A commit of a source repository, which somebody has cloned."""
 
     repository: str  # owner and name on GitHub
     commit: str
     submodules: tuple[tuple[str, Checkout], ...] = ()  # with their folders
-
-    @property
-    def folder(self) -> str:
-        """The name of its folder in the folder of checkouts."""
-        return self.repository.replace("/", "+")
-
-    @property
-    def command(self) -> str:
-        """The command that fetches it into the folder of checkouts."""
-        return f"git clone https://github.com/{self.repository} {self.folder}"
 
 
 class Framework(NamedTuple):
@@ -89,7 +79,7 @@ FRAMEWORKS = {
     ),
     "trl": Framework(
         "TRL",
-        "trl==1.16.* torch torchvision transformers datasets pillow",
+        "trl==1.16.* torch transformers datasets",
         extras="webshop",
     ),
     "verifiers": Framework("verifiers", "verifiers==0.4.* uv", ("3.12", "3.11")),

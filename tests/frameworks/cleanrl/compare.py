@@ -1,4 +1,4 @@
-"""CleanRL's ppo.py with the diff of its section: equal episodes, and speed.
+"""CleanRL's ppo.py with the diff of its section: equal episodes.
 
 ``python compare.py FILE`` writes rows.
 """
@@ -13,7 +13,9 @@ from side_by_side import write
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "frameworks" / "others.md"
 PPO = Path(os.environ["ROLL_VEC_CHECKOUT"], "cleanrl", "ppo.py")
-ID, NUM_STEPS = "CartPole-v1", 20_000
+ID = "CartPole-v1"
+# Environments, and steps of all together.
+SIZES = ((4, 20_000), (64, 100_000))
 # Gymnasium's batch in the mode of ours: its default is another one.
 OURS = 'gym.make_vec(args.env_id, args.num_envs, autoreset_mode="SameStep")'
 THEIRS = """gym.make_vec(
@@ -39,31 +41,30 @@ def change(program):
     return program
 
 
-def train(name, program, id):
-    """Run a program; return its lines about episodes, and its steps a second."""
+def train(name, program, id, num_envs, num_steps):
+    """Run a program; return its lines about episodes."""
     file = Path(f"ppo_{name}.py")
     file.write_text(program, "utf-8")
     command = [sys.executable, file, "--env-id", id, "--no-cuda"]
-    command += ["--total-timesteps", str(NUM_STEPS)]
+    command += ["--num-envs", str(num_envs), "--total-timesteps", str(num_steps)]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    lines = output.splitlines()
-    episodes = [line for line in lines if line.startswith("global_step=")]
-    (*_, rate) = [line for line in lines if line.startswith("SPS: ")]
-    return episodes, float(rate.removeprefix("SPS: "))
+    return [line for line in output.splitlines() if line.startswith("global_step=")]
 
 
 def main():
-    """Train with both batches, compare, and write the row."""
+    """Train with both batches, compare, and write the rows."""
     ours = change(PPO.read_text("utf-8"))
     assert ours.count(OURS) == 1
-    theirs = ours.replace(OURS, THEIRS)
-    their_episodes, their_rate = train("theirs", theirs, ID)
-    episodes, rate = train("ours", ours, f"roll_vec:roll_vec/{ID}")
-    assert len(episodes) > 100
-    assert episodes == their_episodes
-    what = f"ppo.py, {NUM_STEPS:,} steps of {ID}, beside SyncVectorEnv"
-    rates = {"unit": "steps/s", "theirs": their_rate, "ours": rate}
-    write([{"what": what, "result": f"{len(episodes)} equal episodes", **rates}])
+    theirs, rows = ours.replace(OURS, THEIRS), []
+    for sizes in SIZES:
+        expected = train("theirs", theirs, ID, *sizes)
+        episodes = train("ours", ours, f"roll_vec:roll_vec/{ID}", *sizes)
+        assert len(episodes) > 100
+        assert episodes == expected
+        what = "{} environments, {:,} steps of ppo.py"
+        result = f"{len(episodes):,} equal episodes"
+        rows.append({"what": f"{ID}, {what.format(*sizes)}", "result": result})
+    write(rows)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 ``python compare.py FILE`` writes rows, with a checkout of ROLL.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -190,37 +191,28 @@ def main():
     """Compare, and measure."""
     from roll.pipeline.agentic.env.frozen_lake import FrozenLakeEnv
     from roll.pipeline.agentic.env.sokoban import SokobanEnv
-    from roll.pipeline.agentic.env.sokoban.native_env import SokobanNativeEnv
-    from roll.pipeline.agentic.env.sokoban.tool_call_env import SokobanToolCallEnv
+    from roll.pipeline.agentic.env.sokoban.native_env import (
+        SokobanNativeEnv as NativeEnv,
+    )
+    from roll.pipeline.agentic.env.sokoban.tool_call_env import (
+        SokobanToolCallEnv as ToolEnv,
+    )
 
-    small, full = {"num_products": 100}, {**CHAT, "full_history": True}
+    full = {**CHAT, "full_history": True}
     rooms, lakes = SOKOBAN | PIXELS, LAKE | PIXELS
-    native, tool, lake = GemSokobanNativeEnv, GemSokobanToolCallEnv, GemFrozenLakeEnv
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        shop = make_webshop(Path(folder), **small)
+        webshop = functools.partial(make_webshop, Path(folder))
         for name, theirs, ours, keywords, choose in (
-            ("Sokoban", SokobanEnv(**SOKOBAN), GemSokobanEnv, SOKOBAN, move),
-            ("FrozenLake", FrozenLakeEnv(**LAKE), lake, LAKE, move),
-            ("WebShop", shop, GemWebShopEnv, small, browse),
-            ("Sokoban with messages", SokobanNativeEnv(**CHAT), native, CHAT, move),
-            (
-                "Sokoban by tool calls",
-                SokobanToolCallEnv(**full),
-                tool,
-                full,
-                call_tool,
-            ),
-            ("Sokoban in pixels", SokobanEnv(**rooms), GemSokobanEnv, rooms, move),
-            (
-                "FrozenLake in pixels",
-                FrozenLakeEnv(**lakes),
-                GemFrozenLakeEnv,
-                lakes,
-                move,
-            ),
+            ("Sokoban", SokobanEnv, GemSokobanEnv, SOKOBAN, move),
+            ("FrozenLake", FrozenLakeEnv, GemFrozenLakeEnv, LAKE, move),
+            ("WebShop", webshop, GemWebShopEnv, {"num_products": 100}, browse),
+            ("Sokoban with messages", NativeEnv, GemSokobanNativeEnv, CHAT, move),
+            ("Sokoban by tool calls", ToolEnv, GemSokobanToolCallEnv, full, call_tool),
+            ("Sokoban in pixels", SokobanEnv, GemSokobanEnv, rooms, move),
+            ("FrozenLake in pixels", FrozenLakeEnv, GemFrozenLakeEnv, lakes, move),
         ):
-            rows.append(make_row(name, theirs, ours(**keywords), choose))
+            rows.append(make_row(name, theirs(**keywords), ours(**keywords), choose))
     write(rows)
 
 

@@ -1,4 +1,4 @@
-"""What the programs of frameworks write, compare, and measure in turns.
+"""What the programs of frameworks measure in turns and write.
 
 They import it as ``from side_by_side import measure, write``.
 """
@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 
 def write(rows: list[dict[str, Any]]) -> None:
@@ -51,27 +49,3 @@ def measure(
             rates[name].append(count / duration)
     medians = {name: float(f"{statistics.median(r):.4g}") for name, r in rates.items()}
     return {"what": what, "result": result, "unit": unit, **medians}
-
-
-def assert_same(ours: Any, theirs: Any, atol: float = 0.0) -> None:
-    """Compare observations, infos and the rest, with dtypes; ``atol`` is of floats."""
-    if isinstance(ours, np.ndarray):
-        assert isinstance(theirs, np.ndarray)
-        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
-        if ours.dtype != object:
-            np.testing.assert_array_equal(ours, theirs)
-            return
-        ours, theirs = list(ours), list(theirs)
-    # Python's numbers and numpy's are alike.
-    assert np.isscalar(ours) or type(ours) is type(theirs), (ours, theirs)
-    if isinstance(ours, list | tuple):
-        for one, other in zip(ours, theirs, strict=True):
-            assert_same(one, other, atol)
-    elif isinstance(ours, dict):
-        assert ours.keys() == theirs.keys(), (ours, theirs)
-        for key in ours:
-            assert_same(ours[key], theirs[key], atol)
-    elif isinstance(ours, float):
-        assert abs(ours - theirs) <= atol, (ours, theirs)
-    else:
-        assert ours == theirs, (ours, theirs)

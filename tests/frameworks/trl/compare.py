@@ -11,14 +11,8 @@ import pickle
 import torch
 from datasets import Dataset
 from side_by_side import write
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import (
-    PreTrainedTokenizerFast,
-    Qwen3Config,
-    Qwen3ForCausalLM,
-)
+from tiny_model import make_model
 from trl import GRPOConfig, GRPOTrainer
-from trl.chat_template_utils import qwen3_chat_template
 
 from roll_vec.adapters.trl import environment_factory
 
@@ -41,23 +35,6 @@ CALLS = {
     ],
 }
 BRIEF = "I stop after this turn."
-
-
-def make_tokenizer():
-    """Make a tokenizer of single bytes with Qwen3's chat template."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {letter: code for code, letter in enumerate(letters)}
-    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens(["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
-    for kind in ("call", "response"):
-        tokenizer.add_tokens([f"<tool_{kind}>", f"</tool_{kind}>"])
-    fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token="<|im_end|>", pad_token="<|endoftext|>"
-    )
-    fast.chat_template = qwen3_chat_template
-    return fast
 
 
 class Script:
@@ -88,17 +65,6 @@ class Script:
             parts.append(f"<tool_call>\n{call}\n</tool_call>")
         answer = "\n".join(parts) or "I have finished."
         return self.tokenizer(answer + "<|im_end|>")["input_ids"]
-
-
-def make_model():
-    """Make a tiny model with random weights, and its tokenizer."""
-    tokenizer = make_tokenizer()
-    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
-    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 8}
-    config = Qwen3Config(
-        vocab_size=len(tokenizer), max_position_embeddings=32768, **sizes, **heads
-    )
-    return Qwen3ForCausalLM(config), tokenizer
 
 
 def count_groups(factory, rows):
@@ -151,7 +117,7 @@ def main():
         # As TRL's rollout worker does.
         count += count_groups(pickle.loads(pickle.dumps(factory)), rows)
     what = "one task for the members of each group"
-    write([{"what": what, "result": f"{count} groups", "lines_changed": 1}])
+    write([{"what": what, "result": f"{count} groups"}])
 
 
 if __name__ == "__main__":
