@@ -110,6 +110,17 @@ class UnicodeText(Text):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The tables of characters are the same in every process.  Their order is not,
+        # nor would be the bytes of a snapshot.
+        state = self.__dict__.items()
+        return {name: value for name, value in state if not name.startswith("_char_")}
+
+    def __setstate__(self, state: Any) -> None:
+        bounds = state["max_length"], state["min_length"]
+        self.__dict__.update(_template(*bounds).__dict__)
+        self.__dict__.update(state)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> UnicodeText:
         new = _copy_without_generator(self)
         new._np_random = copy.deepcopy(self._np_random, memo)

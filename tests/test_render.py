@@ -48,7 +48,7 @@ def test_picture_files(tmp_path, monkeypatch):
             assert saved.format == expected
             np.testing.assert_array_equal(np.asarray(saved), picture)
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "\.\[cli\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "roll-vec\[cli\]"'):
         save_picture(tmp_path / "picture.png", picture)
 
 
@@ -123,5 +123,5 @@ def test_window_names_what_is_missing(monkeypatch):
     with pytest.raises(InvalidOptionError, match=r"not \(8, 16\)"):
         Window().show(FRAME[..., 0])
     monkeypatch.setitem(sys.modules, "pygame", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "\.\[render\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "roll-vec\[render\]"'):
         Window().show(FRAME)

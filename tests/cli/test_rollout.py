@@ -175,7 +175,7 @@ OF_SOME = {"success": np.array([True, None]), "_success": np.array([True, False]
     [
         # An unknown success is not a rate of zero.
         ({}, [-1, -1], "–"),
-        ({"successes": np.array([True, False])}, [1, 0], "50.00%"),
+        ({"has_success": True, "successes": np.array([True, False])}, [1, 0], "50.00%"),
         ({"infos": {"final_info": OF_ALL}}, [0, 1], "50.00%"),
         ({"infos": {"final_info": OF_SOME}}, [1, -1], "100.00%"),
     ],

@@ -6,7 +6,6 @@ They may change only with the worlds of an id, that is with a new version of the
 
 import hashlib
 import json
-import re
 from pathlib import Path
 
 import gymnasium
@@ -17,9 +16,7 @@ from gymnasium.vector import AutoresetMode
 
 import roll_vec  # noqa: F401  registers the ids
 from roll_vec.registration import ENVIRONMENTS
-from tests.conftest import ROOT
 from tests.golden import update_digest
-from tests.pins.sets import SETS
 
 PATH = Path(__file__).with_name("digests.json")
 NUM_ENVS, STEPS, SEED = 6, 60, 20
@@ -125,15 +122,6 @@ def test_every_case_has_a_digest(digests):
 @pytest.mark.parametrize("name", CASES)
 def test_trajectories_are_the_same_with_every_version(name, digests):
     assert digest_of_modes(*CASES[name]) == digests[name]
-
-
-def test_the_lowest_set_is_the_floors():
-    text = (ROOT / "pyproject.toml").read_text()
-    floors = re.findall(
-        r'"([a-z]+)>=([\d.]+)"', re.search(r"\ndependencies.*", text)[0]
-    )
-    lowest = dict(pin.split("==") for pin in SETS["lowest"].requirements)
-    assert {name: f"{floor}.0" for name, floor in floors} == lowest
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def test_a_missing_package_is_named(package, text, monkeypatch):
     caches = module._patterns, module._stemmer, module.stem
     for cache in caches:
         cache.cache_clear()
-    with pytest.raises(MissingExtraError, match=r'pip install "\.\[webshop\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "roll-vec\[webshop\]"'):
         analyse(text)
     monkeypatch.undo()
     assert analyse(text)
