@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import signal
 import tempfile
 from pathlib import Path
@@ -45,35 +46,30 @@ settings.register_profile("large", deadline=None, max_examples=200)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "small"))
 
 
-# Of two xdist workers the first begins here, the second behind them.  What compiles the
-# kernels of all kinds of batches comes first, what compiles few kernels last: the
-# worker that is done first steals from the end of the other one's tests.
-FIRST_FOLDERS = (
-    *("contract", "arrays", "adapters", "cli"),
-    *("joined", "sessions", "vector", "text", "pool"),
+# The game, or the game of a test file, that a test plays.
+GAMES = re.compile(
+    "sokoban|frozen_?lake|cart_?pole|cliff_?walking|taxi|blackjack|mountain_?car|acrobot"
+    r"|pendulum|2048|sliding_?tiles|sudoku|minesweeper|tests_\w+/\w+",
+    re.IGNORECASE,
 )
-
-
-def pytest_collection_modifyitems(items):
-    """Put tests of the same kernels beside each other, for a cold start.
-
-    A worker compiles what kernels call once, for all kernels that call it.
-    """
-    order = {ROOT / "tests" / name: i for i, name in enumerate(FIRST_FOLDERS)}
-    items.sort(key=lambda item: order.get(item.path.parent, len(order)))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give each worker a part of the tests that lie beside each other.
+    """Give all tests of a game to one worker, for a cold start.
 
-    By default both get small parts in turn, and compile the same kernels.
+    A worker compiles what kernels call once, for all kernels that call it; two workers
+    compile it twice.
     """
-    from xdist.scheduler import WorkStealingScheduling
+    from xdist.scheduler import LoadScopeScheduling
 
-    if config.getoption("dist") == "load":
-        return WorkStealingScheduling(config, log)
-    return None
+    class ByGame(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            path, _, name = nodeid.partition("::")
+            game = GAMES.search(name) or GAMES.search(path)
+            return game[0].lower().replace("_", "") if game else path
+
+    return ByGame(config, log) if config.getoption("dist") == "load" else None
 
 
 def pytest_collection_finish():
