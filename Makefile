@@ -2,19 +2,17 @@
 .PHONY: $(shell sed -nE 's/^([a-z-]+):.*\#\#.*/\1/p' $(MAKEFILE_LIST))
 
 PYTHON ?= python
-KERNEL_TESTS = tests/kernels tests/arrays tests/envs \
-    --ignore=tests/envs/countdown --ignore=tests/envs/webshop \
-    tests/contract/test_rules.py \
+KERNEL_TESTS = tests/kernels tests/arrays tests/contract/test_rules.py \
     tests/contract/test_unroll.py::test_unroll_equals_as_many_steps \
     tests/vector/test_batch_options.py
+GAME_TESTS = tests/envs --ignore=tests/envs/countdown --ignore=tests/envs/webshop
 # They run no kernels that the others do not run, and take a third of the time.
-NO_KERNELS = --ignore=tests/arrays/test_options.py \
+NOT_AS_PYTHON = --ignore=tests/arrays/test_options.py \
     --ignore=tests/envs/test_attributes.py --ignore=tests/envs/test_keywords.py \
-    --ignore=tests/envs/test_gymnasium_pictures.py
-NOT_AS_PYTHON = $(NO_KERNELS) --ignore=tests/envs/test_states.py
+    --ignore=tests/envs/test_gymnasium_pictures.py --ignore=tests/envs/test_states.py
 # When and how kernels are compiled does not depend on the checks of indices.
-NOT_WITH_BOUNDS = $(NO_KERNELS) --ignore=tests/kernels/test_cache.py \
-    --ignore=tests/arrays/test_rule_code.py
+NOT_WITH_BOUNDS = --ignore=tests/arrays/test_options.py \
+    --ignore=tests/kernels/test_cache.py --ignore=tests/arrays/test_rule_code.py
 # Types of numba: they do not run as plain Python.
 COMPILED_ONLY = */_compiled_*.py
 
@@ -38,12 +36,13 @@ test:  ## the suite, compiled; TESTS="tests/pool -x": some
 	$(PYTHON) -m pytest -n auto $(TESTS)
 
 test-jit-off:  ## the kernels as plain Python, with coverage
-	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS) $(NOT_AS_PYTHON) \
-	    --cov=kernels --cov-report=
+	NUMBA_DISABLE_JIT=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS) $(GAME_TESTS) \
+	    $(NOT_AS_PYTHON) --cov=kernels --cov-report=
 	$(PYTHON) -m coverage report --include='kernels/*' --omit='$(COMPILED_ONLY)' \
 	    --fail-under=95
 
-test-bounds:  ## the kernels with every index checked
+# As plain Python the rules of games have their indices checked by numpy.
+test-bounds:  ## the compiled kernels of the engine with every index checked
 	NUMBA_BOUNDSCHECK=1 $(PYTHON) -m pytest -n auto $(KERNEL_TESTS) $(NOT_WITH_BOUNDS)
 
 test-slow:  ## what the suite leaves out, and longer searches by hypothesis
