@@ -6,13 +6,8 @@ import pytest
 from gymnasium.envs.toy_text.frozen_lake import generate_random_map
 
 import roll_vec
+from roll_vec import errors
 from roll_vec.envs.frozen_lake import maps
-from roll_vec.errors import (
-    InvalidOptionError,
-    LevelGenerationError,
-    ResetNeededError,
-    RollVecWarning,
-)
 from roll_vec.seeding import episode_seed
 from tests.gymnasium_versions import Lake
 from tests.oracles.frozen_lake import generate_map
@@ -100,9 +95,9 @@ def test_rows_of_a_map_may_be_bytes(desc):
 @pytest.mark.parametrize("desc", [["SFH", "FHF", "HFG"], ["SF", "FF"]])
 def test_a_lake_without_a_way_is_played_with_a_warning(desc):
     for make in (gymnasium.make, roll_vec.make_vec):
-        with pytest.warns(RollVecWarning, match="no way leads from S to G"):
+        with pytest.warns(errors.RollVecWarning, match="no way leads from S to G"):
             make(ID, desc=desc).close()
-    with pytest.raises(InvalidOptionError, match="at least one start S"):
+    with pytest.raises(errors.InvalidOptionError, match="at least one start S"):
         gymnasium.make(ID, desc=["FG"])
 
 
@@ -145,10 +140,10 @@ def test_a_configuration_without_maps_ends_in_an_error(monkeypatch):
         gymnasium.make(RANDOM, **config),
         gymnasium.make_vec(RANDOM, 2, **config),
     ):
-        with pytest.raises(LevelGenerationError) as caught:
+        with pytest.raises(errors.LevelGenerationError) as caught:
             form.reset(seed=1)
         message = str(caught.value)
         assert "no solvable map was found for level seed 1 within 5 draws" in message
         assert "size=40, p=0.0" in message
-        with pytest.raises(ResetNeededError):
+        with pytest.raises(errors.ResetNeededError):
             form.unwrapped.step([1, 1] if hasattr(form, "num_envs") else 1)
