@@ -10,20 +10,13 @@ from hypothesis import strategies as st
 
 from roll_vec import seeding
 from roll_vec.envs.countdown import Countdown
-from roll_vec.errors import (
-    InvalidStateError,
-    UnsupportedError,
-)
+from roll_vec.errors import InvalidStateError, UnsupportedError
 from roll_vec.objects.base_envs import (
     BaseDiscreteActionEnv,
     BaseLanguageBasedEnv,
     SeededEnv,
 )
-from roll_vec.objects.states import (
-    get_env_state,
-    set_env_state,
-    supports_state,
-)
+from roll_vec.objects.states import get_env_state, set_env_state, supports_state
 from roll_vec.seeding import episode_seed
 from tests.pool.envs import Counter
 from tests.pool.snapshot_envs import Remembering, Slippery

@@ -19,11 +19,7 @@ from roll_vec.cli import main
 from roll_vec.envs.countdown import Countdown
 from roll_vec.envs.sokoban import Sokoban
 from roll_vec.envs.webshop import Catalogue, WebShop
-from roll_vec.errors import (
-    InvalidFileError,
-    InvalidOptionError,
-    RollVecError,
-)
+from roll_vec.errors import InvalidFileError, InvalidOptionError, RollVecError
 from roll_vec.evaluation import find_split
 from roll_vec.evaluation.results import ResultHeader, ResultLog, read_results
 from roll_vec.pool.factories import resolve_paths

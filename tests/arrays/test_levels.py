@@ -11,11 +11,7 @@ import roll_vec
 from roll_vec.arrays import level_providers
 from roll_vec.seeding import episode_seed, level_for_seed
 from tests.conftest import JIT_OFF
-from tests.contract.cases import (
-    assert_same,
-    assert_undisturbed,
-    draw_actions,
-)
+from tests.contract.cases import assert_same, assert_undisturbed, draw_actions
 from tests.contract.kinds import COPIES
 
 SOKOBAN, LAKES = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"

@@ -150,10 +150,7 @@ VARIANTS = [
         "roll_vec/Sokoban-v0",
         {"dim_room": (6, 6), "dim_x": 7, "dim_y": 5, "num_gen_steps": 9},
     ),
-    (
-        "roll_vec/Sokoban-v0",
-        {"levels": _ROOMS, "dim_room": (6, 6), "num_boxes": 3},
-    ),
+    ("roll_vec/Sokoban-v0", {"levels": _ROOMS, "dim_room": (6, 6), "num_boxes": 3}),
     (
         "roll_vec/Sokoban-v0",
         {"action_mask": True, "seed_info": True, "level_info": True, "num_levels": 4},
@@ -179,11 +176,7 @@ VARIANTS = [
     ("roll_vec/FrozenLake-v1", {"desc": ["SSF", "FHG"], "success_rate": 0.9}),
     (
         "roll_vec/RandomFrozenLake-v0",
-        {
-            "action_mask": True,
-            "seed_info": True,
-            "level_info": True,
-        },
+        {"action_mask": True, "seed_info": True, "level_info": True},
     ),
     ("roll_vec/RandomFrozenLake-v0", {"levels": _MAPS, "start_level": 1}),
     (

@@ -23,11 +23,7 @@ from roll_vec.errors import (
     ResetNeededError,
 )
 from tests.contract import kinds
-from tests.contract.cases import (
-    DISABLED,
-    MODES,
-    assert_same,
-)
+from tests.contract.cases import DISABLED, MODES, assert_same
 from tests.pool.cases import EACH_EXECUTOR, FAULTS_ON_PURPOSE
 from tests.thinning import one_in
 

@@ -9,11 +9,7 @@ import pytest
 
 import roll_vec
 from roll_vec.descriptions import describe_env
-from roll_vec.errors import (
-    FrozenAttributeError,
-    InvalidOptionError,
-    InvalidStateError,
-)
+from roll_vec.errors import FrozenAttributeError, InvalidOptionError, InvalidStateError
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract.cases import ALL_IDS, assert_same
 from tests.envs.test_classic_control import KEYWORDS

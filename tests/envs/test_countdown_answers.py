@@ -51,12 +51,7 @@ def test_at_the_bound_of_int64(side, bits):
 
 # -------------------------------------------------------------------- properties
 
-FORMS = (
-    {},
-    {"unary_minus": True},
-    {"operators": "+-"},
-    {"any_numbers": True},
-)
+FORMS = ({}, {"unary_minus": True}, {"operators": "+-"}, {"any_numbers": True})
 ALPHABETS = [
     "0123456789+-*/()",
     "0123456789+-*/() \t\n\r",

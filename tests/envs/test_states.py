@@ -42,10 +42,7 @@ PLAYED = {
     },
 }
 WRONG_ENTRIES = {
-    COUNTDOWN: (
-        {"nums": [10**30]},
-        {"nums": [True, 2]},
-    ),
+    COUNTDOWN: ({"nums": [10**30]}, {"nums": [True, 2]}),
     WEBSHOP: (),
     SOKOBAN: (
         {"elapsed_steps": np.int32(-1)},

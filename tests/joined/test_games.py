@@ -18,12 +18,7 @@ from roll_vec.errors import (
     ResetNeededError,
 )
 from roll_vec.testing import check_vector_env
-from tests.contract.cases import (
-    NEXT_STEP,
-    SAME_STEP,
-    assert_same,
-    register_custom_ids,
-)
+from tests.contract.cases import NEXT_STEP, SAME_STEP, assert_same, register_custom_ids
 from tests.pool.cases import FAULTS_ON_PURPOSE
 from tests.pool.envs import Talker
 

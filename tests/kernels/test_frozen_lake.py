@@ -77,9 +77,7 @@ def assert_maps_equal_oracle(seeds, size, p):
 
 
 @given(
-    st.integers(0, 2**64 - 1),
-    st.integers(2, 9),
-    st.floats(0.3, 1.0, exclude_max=True),
+    st.integers(0, 2**64 - 1), st.integers(2, 9), st.floats(0.3, 1.0, exclude_max=True)
 )
 def test_maps_of_any_configuration_equal_the_oracle(seed, size, p):
     assert_maps_equal_oracle([seed], size, p)

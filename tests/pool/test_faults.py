@@ -11,10 +11,7 @@ import warnings
 import numpy as np
 import pytest
 
-from roll_vec.errors import (
-    EnvironmentFaultError,
-    EnvironmentFaultWarning,
-)
+from roll_vec.errors import EnvironmentFaultError, EnvironmentFaultWarning
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import DISABLED, MODES, NEXT_STEP, SAME_STEP, assert_same

@@ -6,11 +6,7 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.countdown import Countdown
-from roll_vec.errors import (
-    InvalidOptionError,
-    ResetNeededError,
-    UnsupportedError,
-)
+from roll_vec.errors import InvalidOptionError, ResetNeededError, UnsupportedError
 from roll_vec.pool.factories import build
 from tests.pool import cases
 from tests.pool.envs import Counter, Talker

@@ -14,13 +14,7 @@ import pytest
 from roll_vec.errors import ResetNeededError
 from roll_vec.pool import processes
 from roll_vec.seeding import episode_seed
-from tests.contract.cases import (
-    DISABLED,
-    MODES,
-    NEXT_STEP,
-    SAME_STEP,
-    assert_same,
-)
+from tests.contract.cases import DISABLED, MODES, NEXT_STEP, SAME_STEP, assert_same
 from tests.pool import cases
 from tests.pool.envs import Talker, drifters, talkers
 from tests.pool.snapshot_envs import Stateful

@@ -8,12 +8,18 @@ import pytest
 
 from roll_vec.errors import SessionsFullError
 from tests.pool.cases import wait_until
-from tests.sessions import test_sessions
+from tests.sessions.test_sessions import (
+    LAKES,
+    SECONDS,
+    check_reset_needed,
+    make_sessions,
+    run_in_thread,
+)
 
 
 @pytest.mark.parametrize("way", ["close", "with", "garbage"])
 def test_a_session_that_goes_frees_its_environment(way):
-    with test_sessions.make_sessions(num_envs=1) as sessions:
+    with make_sessions(num_envs=1) as sessions:
         session = sessions.open()
         session.reset(seed=1)
         for timeout in (0, 0.01):
@@ -27,11 +33,11 @@ def test_a_session_that_goes_frees_its_environment(way):
         del session
         gc.collect()
         session = sessions.open(timeout=0)
-        test_sessions.check_reset_needed(session)
+        check_reset_needed(session)
 
 
 def test_open_waits_for_an_environment_and_begins_a_stream_of_its_own():
-    with test_sessions.make_sessions(test_sessions.LAKES, 1, size=8) as sessions:
+    with make_sessions(LAKES, 1, size=8) as sessions:
         lakes = []
         for seed in (1, None) * 2:
             with sessions.open() as session:
@@ -39,7 +45,7 @@ def test_open_waits_for_an_environment_and_begins_a_stream_of_its_own():
         assert lakes[0] == lakes[2]
         assert lakes[1] != lakes[3]
         session = sessions.open()
-        future = test_sessions.run_in_thread(sessions.open)
+        future = run_in_thread(sessions.open)
         session.close()
         session = future.result(5)
         assert session.reset(seed=1)[0].tolist() == lakes[0]
@@ -51,16 +57,16 @@ def test_open_waits_for_an_environment_and_begins_a_stream_of_its_own():
 
 
 def test_callers_that_wait_are_served_in_their_order():
-    with test_sessions.make_sessions(num_envs=1) as sessions:
+    with make_sessions(num_envs=1) as sessions:
         session, order, may_close = sessions.open(), [], threading.Event()
 
         def wait(number):
             if number % 2:
-                session = asyncio.run(sessions.open_async(test_sessions.SECONDS))
+                session = asyncio.run(sessions.open_async(SECONDS))
             else:
-                session = sessions.open(test_sessions.SECONDS)
+                session = sessions.open(SECONDS)
             order.append(number)
-            may_close.wait(test_sessions.SECONDS)
+            may_close.wait(SECONDS)
             session.close()
 
         # One that goes away is no obstacle.
@@ -68,7 +74,7 @@ def test_callers_that_wait_are_served_in_their_order():
             asyncio.run(asyncio.wait_for(sessions.open_async(), 0.05))
         futures = []
         for number in range(6):
-            futures.append(test_sessions.run_in_thread(wait, number))
+            futures.append(run_in_thread(wait, number))
             wait_until(lambda: len(sessions._free_rows._waiting) == len(futures))
         session.close()
         # The row is that of the first one, even before its thread wakes.
@@ -76,6 +82,6 @@ def test_callers_that_wait_are_served_in_their_order():
             sessions.open(timeout=0)
         may_close.set()
         for future in futures:
-            future.result(test_sessions.SECONDS)
+            future.result(SECONDS)
         assert order == [*range(6)]
         sessions.open(timeout=0).close()

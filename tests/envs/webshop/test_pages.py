@@ -61,11 +61,7 @@ ODD_SPACES = shop_of(
     ),
     instruction="",
 )
-ON_LABELS = [
-    {"size": "back\\slash"},
-    {"plain": "other"},
-    {"second": "x"},
-]
+ON_LABELS = [{"size": "back\\slash"}, {"plain": "other"}, {"second": "x"}]
 ORDER = {"size": "l", "color": '<r&d>\'s "é"'}
 # Shop, page, and more of its state.  After the last product there are more pages.
 SHOWN = [
