@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from roll_vec import seeding
 from roll_vec.envs.countdown import Countdown
 from roll_vec.errors import InvalidStateError, UnsupportedError
-from roll_vec.objects.base_envs import (
-    BaseDiscreteActionEnv,
-    BaseLanguageBasedEnv,
-    SeededEnv,
-)
+from roll_vec.objects import base_envs
 from roll_vec.objects.states import get_env_state, set_env_state, supports_state
 from roll_vec.seeding import episode_seed
 from tests.pool.envs import Counter
@@ -84,7 +80,7 @@ def test_many_episode_seeds_equal_single_ones(pairs):
 # -------------------------------------------------------------- base classes and states
 
 
-class Guess(BaseLanguageBasedEnv):
+class Guess(base_envs.BaseLanguageBasedEnv):
     """Draws a number in reset and another in each step."""
 
     def reset(self, *, seed=None, options=None):
@@ -132,10 +128,10 @@ def test_an_unseeded_first_reset_draws_entropy_and_can_be_repeated():
 
 def test_what_the_base_classes_have():
     assert Guess().get_instructions() == ""
-    for base in (BaseLanguageBasedEnv, BaseDiscreteActionEnv):
+    for base in (base_envs.BaseLanguageBasedEnv, base_envs.BaseDiscreteActionEnv):
         with pytest.raises(TypeError, match="abstract"):
             base()
-    assert SeededEnv().reset(seed=2**33) == (None, {})
+    assert base_envs.SeededEnv().reset(seed=2**33) == (None, {})
     assert Counter().get_all_actions() == [1, 2]
     for make in (Guess, Counter):
         check_env(make(), skip_render_check=True)

@@ -313,14 +313,14 @@ def test_a_second_thread_gets_an_error_and_moves_nothing(kind):
         "level options": lambda batch: batch.set_level_options(num_levels=3),
         "copy": copy.copy,
     }
-    errors, calls = {}, {**calls_of(env, actions, state), **more}
+    raised, calls = {}, {**calls_of(env, actions, state), **more}
 
     def call_all():
         for name, call in calls.items():
             try:
                 call(env)
             except Exception as error:
-                errors[name] = error
+                raised[name] = error
 
     class Plan:
         def __len__(self):
@@ -334,18 +334,18 @@ def test_a_second_thread_gets_an_error_and_moves_nothing(kind):
             return actions[:1][step]
 
     rollout = env.unroll(Plan())
-    assert errors.keys() == calls.keys()
-    for name, error in errors.items():
+    assert raised.keys() == calls.keys()
+    for name, error in raised.items():
         is_refused = isinstance(error, BatchInUseError)
         # Ray's batches refuse copies in any thread.
         assert is_refused or (name == "copy" and isinstance(error, TypeError)), name
     cases.assert_same(tuple(rollout), tuple(twin.unroll(actions[:1])))
     # Between calls a batch may change its thread.
-    errors.clear()
-    thread = threading.Thread(target=lambda: errors.update(step=env.step(actions[1])))
+    raised.clear()
+    thread = threading.Thread(target=lambda: raised.update(step=env.step(actions[1])))
     thread.start()
     thread.join()
-    cases.assert_same(errors["step"], twin.step(actions[1]))
+    cases.assert_same(raised["step"], twin.step(actions[1]))
     env.close()
     twin.close()
 

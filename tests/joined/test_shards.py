@@ -11,13 +11,7 @@ from roll_vec.errors import InvalidActionError, ResetNeededError
 from tests.contract import cases
 from tests.contract.kinds import FragileWithStates, draw
 from tests.contract.rules import register_families
-from tests.joined.local_actors import (
-    actors_of,
-    make_env,
-    make_local,
-    make_pair,
-    restarts_of,
-)
+from tests.joined import local_actors
 from tests.pool.cases import FAULTS_ON_PURPOSE
 from tests.pool.envs import Drifter
 from tests.thinning import one_in
@@ -154,12 +148,12 @@ def test_random_calls(name, mode, num_shards, dies):
     keywords |= {"autoreset_mode": mode, "group_size": 2}
     shards = {"snapshot_interval": 4}
     deaths = DEATHS if dies else {}
-    sharded, local = make_pair(
+    sharded, local = local_actors.make_pair(
         id, N, num_shards, seed=3, deaths=deaths, shards=shards, **keywords
     )
     play = Play(sharded, local, 5, is_exact=name not in INEXACT)
     play.run(40)
-    assert (restarts_of(sharded) > 3) == dies
+    assert (local_actors.restarts_of(sharded) > 3) == dies
     for env in (sharded, local):
         env.close()
 
@@ -167,7 +161,7 @@ def test_random_calls(name, mode, num_shards, dies):
 @pytest.mark.parametrize("mode", cases.MODES[:2], ids=lambda mode: mode.value)
 def test_a_long_unroll_writes_into_the_arrays_of_the_last(mode):
     deaths = {(0, 3): "late", (2, 2): "early"}
-    sharded, local = make_pair(
+    sharded, local = local_actors.make_pair(
         SOKOBAN, 5, 3, deaths=deaths, autoreset_mode=mode, **ROOMS
     )
     actions = np.random.default_rng(0).integers(1, 5, (2, 10, 5))
@@ -181,8 +175,10 @@ def test_a_long_unroll_writes_into_the_arrays_of_the_last(mode):
 
 def test_snapshots_fit_other_numbers_of_shards():
     keywords = {**ROOMS, "group_size": 2}
-    first, second = (make_env(SOKOBAN, N, count, **keywords) for count in (2, 3))
-    larger = make_local(SOKOBAN, 2 * N, **keywords)
+    first, second = (
+        local_actors.make_env(SOKOBAN, N, count, **keywords) for count in (2, 3)
+    )
+    larger = local_actors.make_local(SOKOBAN, 2 * N, **keywords)
     first.reset(seed=1)
     actions = draw(first, 4, 0)
     first.step(actions[0])
@@ -197,8 +193,8 @@ def test_snapshots_fit_other_numbers_of_shards():
 @one_in(2, "name, mode", ["grids", "tasks"], cases.MODES)
 def test_bad_actions_are_refused_before_a_message(name, mode):
     id, keywords = CASES[name]()
-    sharded, local = make_pair(id, N, 3, autoreset_mode=mode, **keywords)
-    messages = actors_of(sharded).messages
+    sharded, local = local_actors.make_pair(id, N, 3, autoreset_mode=mode, **keywords)
+    messages = local_actors.actors_of(sharded).messages
     good = draw(local, 8, 0)
     bad = [*good[0][:-1], 9.5]
     count = len(messages)
@@ -235,8 +231,8 @@ def test_frames_attributes_levels_and_solutions(name, more):
     id, keywords = CASES[name]()
     keywords |= more
     sharded, local = batches = (
-        make_env(id, N, 3, **keywords),
-        make_local(id, N, **keywords),
+        local_actors.make_env(id, N, 3, **keywords),
+        local_actors.make_local(id, N, **keywords),
     )
     for attribute in ("observation_space", "single_action_space", "metadata"):
         assert getattr(sharded, attribute) == getattr(local, attribute)

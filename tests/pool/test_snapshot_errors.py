@@ -224,8 +224,8 @@ def test_a_worker_that_dies_in_a_snapshot(workers):
         result, expected = env.step(actions[2]), twin.step(actions[2])
         others = [0, 2] if workers is cases.PROCESSES else []
         assert cases.values_of(result, others) == cases.values_of(expected, others)
-        errors = [result[4]["error"][i] for i in range(3) if i not in others]
-        assert all("exit code 3 during get_state" in one for one in errors)
+        messages = [result[4]["error"][i] for i in range(3) if i not in others]
+        assert all("exit code 3 during get_state" in one for one in messages)
         env.set_attr("dies_in", ["", "set_state", ""])
         with pytest.raises(EnvironmentFaultError, match=r"\[1.*during set_state"):
             env.set_state(state)

@@ -17,23 +17,15 @@ from roll_vec import VectorState
 from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.pool import PoolVectorEnv
 from tests.contract.cases import assert_same, play
-from tests.pool import cases
+from tests.pool import cases, snapshot_envs
 from tests.pool.envs import Counter, Talker, drifters, talkers
-from tests.pool.snapshot_envs import (
-    HalfStateful,
-    Remembering,
-    Stateful,
-    half_reward,
-    noop_counter,
-    wrapped_countdown,
-)
 
 pytestmark = cases.FAULTS_ON_PURPOSE
 
 COUNTDOWN, CHOSEN = "roll_vec/Countdown-v0", "tests_pool/Chosen-v0"
 
 
-class Chosen(Stateful):
+class Chosen(snapshot_envs.Stateful):
     """Has a function among its keywords."""
 
     def __init__(self, choose=None):
@@ -48,12 +40,12 @@ def _registered(module_forgets_ids):
 @pytest.mark.parametrize(
     ("build", "kind"),
     [
-        (Stateful, "plain data"),
-        (wrapped_countdown, "plain data"),
-        (noop_counter, "plain data"),
-        (Remembering, "plain data"),
-        (HalfStateful, "pickled data"),
-        (half_reward, "pickled object"),
+        (snapshot_envs.Stateful, "plain data"),
+        (snapshot_envs.wrapped_countdown, "plain data"),
+        (snapshot_envs.noop_counter, "plain data"),
+        (snapshot_envs.Remembering, "plain data"),
+        (snapshot_envs.HalfStateful, "pickled data"),
+        (snapshot_envs.half_reward, "pickled object"),
         (drifters("dict", 1)[0], "pickled object"),
         (Counter, "pickled object"),
     ],
@@ -79,7 +71,7 @@ def test_the_kind_of_a_state(build, kind, tmp_path):
         assert_same(env.set_state(loaded), env.set_state(env.get_state()))
 
 
-class Wordless(Stateful):
+class Wordless(snapshot_envs.Stateful):
     """Observes nothing after an empty action."""
 
     def step(self, action):
@@ -126,7 +118,7 @@ def test_a_stalled_environment_stays_stalled():
 def test_states_go_into_the_same_objects_unless_they_failed(workers):
     """A state leaves attributes alone; an object brings its own."""
     with (
-        cases.pool([Stateful] * 2, **workers) as env,
+        cases.pool([snapshot_envs.Stateful] * 2, **workers) as env,
         cases.pool(talkers(2), **workers) as other,
     ):
         for each, is_same in ((env, True), (other, False)):
@@ -207,8 +199,12 @@ def test_other_environments_are_refused_by_name():
     with pytest.raises(InvalidStateError, match="Chosen"):
         make(CHOSEN).set_state(state)
     for fn, other, words in (
-        (Talker, Stateful, r"Stateful.*Talker"),
-        (wrapped_countdown, lambda: wrapped_countdown().unwrapped, "TimeLimit"),
+        (Talker, snapshot_envs.Stateful, r"Stateful.*Talker"),
+        (
+            snapshot_envs.wrapped_countdown,
+            lambda: snapshot_envs.wrapped_countdown().unwrapped,
+            "TimeLimit",
+        ),
         (drifters("box", 1)[0], drifters("discrete", 1)[0], "Discrete"),
     ):
         with cases.pool([fn]) as env, cases.pool([other]) as target:
@@ -265,7 +261,7 @@ def test_a_function_counts_by_its_name_and_arguments():
 
 def test_different_environments_in_one_pool():
     """Each goes to rows of its like."""
-    fns = [Stateful, Talker, Stateful, Talker]
+    fns = [snapshot_envs.Stateful, Talker, snapshot_envs.Stateful, Talker]
     actions = cases.draw_actions("text", 4, 6)
     with cases.pool(fns) as env, cases.pool(fns) as other:
         env.reset(seed=1)
@@ -286,18 +282,18 @@ def test_different_environments_in_one_pool():
         five = state.select_rows([1, 0, 1, 2, 3])
         other.set_state(five, rows=[1, 2, 3, 4])
         assert_same(play(other, actions[3:]), expected)
-    with cases.pool([Talker, Stateful]) as few:
+    with cases.pool([Talker, snapshot_envs.Stateful]) as few:
         # The order of kinds is not of the configuration.
         few.set_state(state, rows=[1, 0])
         result = few.step(tuple(actions[3][i] for i in (1, 0)))
         assert cases.values_of(result, [1, 0]) == cases.values_of(expected[0], [0, 1])
     wrong = pytest.raises(InvalidStateError, match="another configuration")
-    with cases.pool([Stateful]) as alike, wrong:
+    with cases.pool([snapshot_envs.Stateful]) as alike, wrong:
         alike.set_state(state, rows=[0])
 
 
 def test_a_part_of_a_snapshot_is_as_wide_as_its_longest_state():
-    with cases.pool([Stateful] * 3) as env:
+    with cases.pool([snapshot_envs.Stateful] * 3) as env:
         env.reset(seed=1)
         state = env.get_state()
         env.step(("a", "b" * 5000, "c"))
