@@ -17,8 +17,6 @@ from roll_vec.seeding import episode_seed
 from tests.pool.envs import Counter
 from tests.pool.snapshot_envs import Remembering, Slippery
 
-# -------------------------------------------------------------------------------- seeds
-
 MASK64 = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -75,9 +73,6 @@ def test_many_episode_seeds_equal_single_ones(pairs):
     derived = seeding.episode_seeds(*columns)
     assert derived.dtype == np.uint64
     assert derived.tolist() == [seeding.episode_seed(s, k) for s, k in pairs]
-
-
-# -------------------------------------------------------------- base classes and states
 
 
 class Guess(base_envs.BaseLanguageBasedEnv):

@@ -205,8 +205,6 @@ def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
     assert len([*tmp_path.iterdir()]) == 2
 
 
-# --------------------------------------------------------------------------- data files
-
 COUNTDOWN = "roll_vec/Countdown-v0"
 
 

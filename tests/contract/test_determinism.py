@@ -128,9 +128,6 @@ def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
     cases.assert_same(*results)
 
 
-# ------------------------------------------------------------------- seeds
-
-
 @pytest.mark.parametrize("case", cases.ARRAY_AND_POOL)
 def test_a_first_reset_without_seeds_draws_entropy(case):
     env, again, other = (cases.make_batch(case, 4, group_size=2) for _ in range(3))

@@ -97,8 +97,6 @@ def test_an_id_of_ones_own_has_a_split(id):
         find_split(id, "train")
 
 
-# ------------------------------------------------------------------ JIT off
-
 # Plays pickled batches on, in a process that has not seen their ids.
 PLAY = """
 import hashlib, pickle, sys
@@ -317,9 +315,6 @@ def test_numbers_that_are_read_only_are_copied():
     checked = check(actions, mask)
     assert checked.flags.writeable
     assert_same(checked, actions)
-
-
-# --------------------------------------------------------------- levels of a method
 
 
 def test_a_level_option_that_rules_read_cannot_change():

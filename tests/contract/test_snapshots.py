@@ -82,9 +82,6 @@ def test_another_version_is_refused(version, twins, tmp_path, monkeypatch):
         VectorState.load(path)
 
 
-# ------------------------------------------------------------- changed snapshots
-
-
 def changed_copies(state):
     """Yield snapshots that somebody changed, by every way that leads to the arrays."""
     name = "position" if "position" in state.arrays else "player"

@@ -115,9 +115,6 @@ def test_unroll_equals_as_many_steps(variant, mode, monkeypatch):
     check_rounds(*make_pair(case, autoreset_mode=mode, **more))
 
 
-# ------------------------------------------------------------- policies, memory
-
-
 @one_in(
     3,
     "mode, case, copies",
@@ -168,9 +165,6 @@ def test_out_is_written_into_and_equal(case, mode):
     if mode is cases.SAME_STEP and isinstance(again.observations, np.ndarray):
         assert np.shares_memory(again.infos["final_obs"], first.infos["final_obs"])
     cases.assert_undisturbed(env, twin)
-
-
-# ------------------------------------------------------------- what is refused
 
 
 PLAN, POLICY = np.ones((3, N), int), lambda observations: PLAN[0]

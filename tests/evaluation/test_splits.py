@@ -81,9 +81,6 @@ def test_other_names_and_keywords_that_would_change_the_task_are_refused():
     assert space.shape == (7, 6, 6)
 
 
-# ----------------------------------------------- shops in files of the user
-
-
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
     path = tmp_path_factory.mktemp("shops") / "shop"

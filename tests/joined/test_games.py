@@ -126,9 +126,6 @@ def test_snapshots_of_unlike_parts(tmp_path):
     assert_same(env.step(actions), results)
 
 
-# -------------------------------------------------------------------------- errors
-
-
 def test_a_level_that_a_part_cannot_draw_demands_a_reset(monkeypatch):
     """Ctrl-C and other errors: `tests/contract/test_interrupts.py`."""
     env, up = make_lakes(), [1] * 4
@@ -223,9 +220,6 @@ def test_parts_that_do_not_fit():
     env.set_level_options(num_levels=3)
     assert env.parts[0].get_attr("num_levels") == (3,) * 4
     assert not make_lakes().fault_counts.any()
-
-
-# ------------------------------------------------------------------- other methods
 
 
 @pytest.mark.parametrize(

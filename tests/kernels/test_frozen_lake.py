@@ -47,9 +47,6 @@ def test_slips_at_the_edges_of_their_probabilities(success_rate):
             assert position == (3, 7, 5)[outcome]
 
 
-# ------------------------------------------------------------------------ random maps
-
-
 def generate(seeds, size, p, ranges=None, module=random_maps, states=None):
     """Return maps, start cells and whether there is a map, as rows of a batch."""
     n, cells = len(seeds), size * size
@@ -119,8 +116,6 @@ def test_large_maps_are_bounded_in_cells_not_in_draws():
     high, low = states[:2, 0].tolist()
     assert (high << 64) + low == expected
 
-
-# ------------------------------------------------------------------------- solutions
 
 SHAPES = [(4, 4), (3, 5), (5, 2), (1, 6), (6, 1), (1, 1)]
 

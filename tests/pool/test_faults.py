@@ -108,9 +108,6 @@ def _observe_many():
     return {"at": np.ones(3, np.float32), "seen": [1, 2], "said": ""}
 
 
-# ---------------------------------------------------------------- resets
-
-
 @one_in(3, "workers, mode", cases.NAMED_EXECUTORS, MODES)
 def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
     """One step, truncated, and the reset after that tries the next seeds."""
@@ -263,9 +260,6 @@ def test_new_objects_have_the_attributes_but_one_that_they_refuse(workers):
         assert env.get_attr("resets") == (1, 1, 1)
         assert env.get_attr("length") == (1, 2, 3)
         assert env.get_attr("motto") == ("a", "mine", "c")
-
-
-# ---------------------------------------------------- warnings and tracebacks
 
 
 def fault_warnings(call):

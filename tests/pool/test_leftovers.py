@@ -58,9 +58,6 @@ def test_garbage_collection(workers, hangs, leftovers):
     assert not leftovers.children()
 
 
-# ------------------------------------------------- environments that raise in close
-
-
 class Closer(Talker):
     """Notes that it was closed, and raises then."""
 
@@ -124,9 +121,6 @@ def test_an_environment_that_raises_when_it_is_replaced(workers, path):
         *_, truncations, infos = env.step(("go", "go"))
         assert not truncations.any()
         assert "error" not in infos
-
-
-# ------------------------------------------------------- constructors that fail
 
 
 @pytest.fixture

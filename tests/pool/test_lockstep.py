@@ -66,9 +66,6 @@ def test_an_unseeded_foreign_environment_is_reset_without_a_seed(workers):
         assert_same(env.reset(), twin.reset())
 
 
-# ---------------------------------------------------------------- send and recv
-
-
 def test_ready_environments_do_not_wait_for_the_others():
     with cases.pool(talkers(3), workers=3) as env:
         env.reset(seed=1)

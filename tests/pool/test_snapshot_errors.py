@@ -47,9 +47,6 @@ def test_a_state_that_cannot_be_kept_names_the_environment(build, workers):
         assert_same(play(env, actions[3:]), play(twin, actions[3:]))
 
 
-# ------------------------------------------------------------------ changed states
-
-
 def rewritten(state, name, row, change):
     """Return the array of a state with another value in a row, its first byte kept."""
     contents = state.arrays[name].tolist()
@@ -152,9 +149,6 @@ def test_the_permission_for_pickles_belongs_to_the_snapshot(tmp_path):
             if not is_allowed:
                 with pytest.raises(InvalidStateError, match=words):
                     env.set_state(changed, rows=[0, 1])
-
-
-# ------------------------------------------------------------------------- faults
 
 
 @cases.FAULTS_ON_PURPOSE

@@ -157,9 +157,6 @@ def test_shared_objects_stay_shared_in_a_copy():
         assert isinstance(other, PoolVectorEnv)
 
 
-# ---------------------------------------------------- batches that exchange them
-
-
 def make(id=COUNTDOWN, num_envs=2, **keywords):
     """Return a batch that was reset."""
     env = roll_vec.make_vec(id, num_envs, **keywords)

@@ -164,9 +164,6 @@ def test_another_start_method():
         assert type(cases.queues_of(env)[0].process).__name__ == "SpawnProcess"
 
 
-# ------------------------------------------- the others of a worker that has died
-
-
 def first_action(batch):
     if isinstance(batch, dict):
         return {name: part[:1] for name, part in batch.items()}

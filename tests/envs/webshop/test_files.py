@@ -137,8 +137,6 @@ def test_files_of_malformed_entries_are_read_or_refused(tmp_path):
     assert 5 < num_refused < 28
 
 
-# ---------------------------------------------------------------------- title nouns
-
 TITLES = {
     "B1": "Red Shoes for the Party, 2 Pack",
     "B2": "Oak Table",
@@ -189,9 +187,6 @@ def test_malformed_files_of_nouns_are_named(tmp_path, content, message):
     path = write_json(tmp_path / "nouns.json", content)
     with pytest.raises(InvalidOptionError, match=rf"title_nouns: .*\.json.*{message}"):
         read_nouns(path, ["B1"])
-
-
-# ------------------------------------------------------------------------- stored shops
 
 
 def seal(body):

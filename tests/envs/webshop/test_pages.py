@@ -155,9 +155,6 @@ def test_buttons_follow_the_rules():
     assert press_button(RESULTS._replace(page_no=8), "next >").page_no == 9
 
 
-# -------------------------------------------------------------------------- actions
-
-
 def by_pattern(text):
     """Return the action by WebShop's own pattern."""
     match = re.match(r"(.+)\[(.+)\]", text)

@@ -95,9 +95,6 @@ def test_missing_rapidfuzz_is_named(monkeypatch):
         reward._import_rapidfuzz.cache_clear()
 
 
-# --------------------------------------------------------------------------- the solver
-
-
 def clickable_values(product):
     """Return the clickable values by group, each tried on the page itself."""
     state = State(0, "item", asin=product.asin)
@@ -179,8 +176,6 @@ def test_solutions_of_the_original_shop(shared, human, step, reachable):
             assert solution.terms._asdict() == expected
     assert earned == reachable
 
-
-# ------------------------------------------------------------------------ the oracle
 
 QUERIES = ("lamp", "oil tea", "shirt", "zzz", "<r> a", "<q> lamps", "<c> fashion")
 

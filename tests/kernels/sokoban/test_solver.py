@@ -152,9 +152,6 @@ def test_searches_that_give_up_and_no_rooms():
     assert [len(length) for length in solver.measure_rooms(grids[:0])] == [0, 0]
 
 
-# ---------------------------------------------------------------------- dead ends
-
-
 # By name: the room, and whether it is a dead end that is marked.
 ROOMS = {
     "corner": ("####### #$----# #-----# #--@-.# #######", True),
