@@ -143,10 +143,9 @@ async def reply(environment, action_cls, message):
 
 
 def test_replies_are_those_of_the_recorded_server(openenv):
-    room = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 6}
-    keywords = {"max_concurrent_envs": 2, "env_instruction": "Push.", **room}
-    app = openenv.create_app("roll_vec/Sokoban-v0", action_mask=True, **keywords)
-    assert app.options == {"max_concurrent_envs": 2}
+    data, options = read_json("openenv"), {"max_concurrent_envs": 2}
+    app = openenv.create_app("roll_vec/Sokoban-v0", **options, **data["keywords"])
+    assert app.options == options
 
     async def talk(messages):
         environment = app.env()
@@ -155,7 +154,7 @@ def test_replies_are_those_of_the_recorded_server(openenv):
     async def talk_twice(messages):
         return await asyncio.gather(talk(messages), talk(messages))
 
-    pairs = read_json("openenv")["messages"]
+    pairs = data["messages"]
     for replies in asyncio.run(talk_twice([message for message, _ in pairs])):
         for (message, recorded), actual in zip(pairs, replies, strict=True):
             assert actual == recorded, message
