@@ -27,9 +27,6 @@ def id(request):
     return request.param
 
 
-# ------------------------------------------------------------------ kept levels
-
-
 def test_a_level_is_drawn_once_and_kept_unless_the_set_is_too_large(id, monkeypatch):
     """Shows in no result: those are compared below with unlimited levels."""
     calls = []
@@ -78,9 +75,6 @@ def test_kept_levels_are_in_no_copy_and_no_pickle(id):
         assert_same(twin.reset(), env.reset())
 
 
-# ------------------------------------------------------------------------- unrolls
-
-
 @pytest.mark.parametrize(
     ("id", "level"), [(SOKOBAN, "#####\n#@$.#\n#####"), (LAKES, ["SFF", "FHG"])]
 )
@@ -127,8 +121,6 @@ def test_seeds_and_levels_follow_the_documented_rules(id, num_levels, start_leve
                 expected = unlimited.reset(seed=level)[0]
                 np.testing.assert_array_equal(grids[i], expected)
 
-
-# --------------------------------------------------------------- `set_level_options`
 
 # By id: the first options, and later ones.
 CHANGES = {

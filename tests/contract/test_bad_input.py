@@ -23,8 +23,6 @@ TEXTS = ("roll_vec/RandomFrozenLake-v0 text", "roll_vec/Countdown-v0")
 EVERYBODY = np.ones(N, np.bool_)
 
 
-# ------------------------------------------------------------------- actions
-
 TALK = "Up"  # said by nobody but here
 NO_INTEGER = "^actions: expected"
 BAD_INTEGERS = [
@@ -133,9 +131,6 @@ def test_actions_are_accepted_in_any_form(twins, case):
     cases.assert_undisturbed(env, twin)
 
 
-# ----------------------------------------------------------- resets and ends
-
-
 @pytest.mark.parametrize("case", cases.CASES)
 def test_a_reset_is_needed_first(case):
     env, batch = cases.make_single(case, render_mode="ansi"), cases.make_batch(case, N)
@@ -187,9 +182,6 @@ def test_a_bad_mask_is_refused_before_anything_moves(twins, case):
         results = env.reset(options={"level": 3})
     cases.assert_same(results, twin.reset(options={}))
     cases.assert_undisturbed(env, twin)
-
-
-# ------------------------------------------------- configurations without levels
 
 
 @pytest.mark.parametrize("case", [SOKOBAN, "roll_vec/RandomFrozenLake-v0"])

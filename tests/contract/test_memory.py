@@ -15,8 +15,6 @@ from roll_vec.spaces import UnicodeText
 from tests.conftest import JIT_OFF
 from tests.contract import cases
 
-# ------------------------------------------------------ arrays that are returned
-
 
 @pytest.mark.parametrize("case", cases.CASES)
 def test_garbage_does_no_harm_without_copies_either(case):
@@ -40,8 +38,6 @@ def test_garbage_does_no_harm_without_copies_either(case):
         assert observations == texts == first
     cases.assert_same(env.reset(), twin.reset())
 
-
-# -------------------------------------------------- what an environment costs
 
 # Strings and dicts of Python 3.10 are larger.
 KIBIBYTE = 1024 if sys.version_info >= (3, 11) else 1124
@@ -143,9 +139,6 @@ def test_spaces_of_texts_share_all_but_their_generator(case):
             assert space == single
             for name, value in vars(space).items():
                 assert value is vars(single)[name] or name == "_np_random"
-
-
-# ------------------------------------------------------------- what is not pickled
 
 
 @pytest.mark.parametrize("case", cases.CASES)

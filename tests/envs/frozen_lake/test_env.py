@@ -32,9 +32,6 @@ each_option = pytest.mark.parametrize(
 )
 
 
-# ------------------------------------------------------- one map: Gymnasium's game
-
-
 def nested_types(P):
     """Return the types in every transition."""
     return [
@@ -101,9 +98,6 @@ def test_a_lake_without_a_way_is_played_with_a_warning(desc):
         gymnasium.make(ID, desc=["FG"])
 
 
-# ------------------------------------------------------------- a map of every seed
-
-
 @pytest.mark.parametrize(
     "config", [{}, {"size": 7, "p": 0.65}, {"num_levels": 3}], ids=str
 )
@@ -125,9 +119,6 @@ def test_attributes_of_a_random_lake_are_those_of_its_map(config):
             assert grid.ravel()[env.s] == {"S": 0, "F": 0, "H": 4, "G": 5}[cells[env.s]]
             code = {"S": 1, "F": 1, "H": 2, "G": 3}[cells[env.s]]
             assert env.board.ravel()[env.s] == code
-
-
-# ----------------------------------------------------------------------- failures
 
 
 def test_a_configuration_without_maps_ends_in_an_error(monkeypatch):
