@@ -31,10 +31,11 @@ class Echo(roll_vec.BaseLanguageBasedEnv):
         return self.prefix + action, float(len(action)), False, False, {}
 
 
-class Plain(gymnasium.Env):
-    """Extends no class of roll_vec."""
+class Switch(roll_vec.BaseDiscreteActionEnv):
+    """Has the actions Off and On."""
 
-    observation_space = action_space = gymnasium.spaces.Discrete(3)
+    ACTION_LOOKUP = {0: "Off", 1: "On"}  # noqa: RUF012
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -42,13 +43,6 @@ class Plain(gymnasium.Env):
 
     def step(self, action):
         return int(action), float(action), False, False, {}
-
-
-class Switch(Plain, roll_vec.BaseDiscreteActionEnv):
-    """Has the actions Off and On."""
-
-    ACTION_LOOKUP = {0: "Off", 1: "On"}  # noqa: RUF012
-    action_space = gymnasium.spaces.Discrete(2)
 
 
 @pytest.fixture

@@ -30,9 +30,6 @@ def env(case):
     return cases.make_batch(case, NUM_ENVS)
 
 
-# --------------------------------------------------------- Gymnasium's own ways
-
-
 @pytest.mark.parametrize("case", cases.CASES)
 def test_is_a_vector_env_with_a_name_and_metadata(case, env):
     # skrl.wrap_env looks at the direct bases alone.
@@ -82,9 +79,6 @@ def test_spec_rebuilds_the_batch(case):
     assert len(plain.reset(seed=0)[0]) == 2
     for batch in (env, again, plain):
         batch.close()
-
-
-# -------------------------------------------------- call, get_attr, set_attr
 
 
 @pytest.mark.parametrize("case", [*cases.ARRAY_IDS, *cases.TEXTS, *cases.POOLS])
@@ -172,9 +166,6 @@ def test_successes_are_the_last_steps(case):
     assert seen
 
 
-# ----------------------------------------------------------------- rendering
-
-
 @one_in(2, "autoreset, case", [cases.NEXT_STEP, cases.SAME_STEP], cases.CASES)
 def test_frames_equal_those_of_the_single_forms(case, autoreset):
     for mode in ("ansi",) if cases.is_pooled(case) else ("rgb_array", "ansi", "text"):
@@ -196,9 +187,6 @@ def test_frames_equal_those_of_the_single_forms(case, autoreset):
             cases.assert_same(env.render(), frames)
         cases.assert_same(env.render_envs([2, 0]), (frames[2], frames[0]))
         assert env.render_mode == mode
-
-
-# ------------------------------------------------------------- last observations
 
 
 @pytest.mark.parametrize("case", cases.CASES)

@@ -18,7 +18,13 @@ from roll_vec.errors import (
     ResetNeededError,
 )
 from roll_vec.testing import check_vector_env
-from tests.contract.cases import NEXT_STEP, SAME_STEP, assert_same, register_custom_ids
+from tests.contract.cases import (
+    NEXT_STEP,
+    SAME_STEP,
+    TASKS,
+    assert_same,
+    register_custom_ids,
+)
 from tests.pool.cases import FAULTS_ON_PURPOSE
 from tests.pool.envs import Talker
 
@@ -30,18 +36,7 @@ ROOMS = {"dim_room": (5, 5), "num_boxes": 1, **LIMIT}
 # Three in stacked arrays, one game twice; two pools.  Id, environments, group size.
 GAMES = {
     "rooms": (SOKOBAN, 4, 2, {**ROOMS, **WORDS, "format_penalty": -0.25}),
-    "tasks": (
-        COUNTDOWN,
-        2,
-        1,
-        {
-            "num_numbers": 2,
-            "number_range": (1, 4),
-            "target_range": (1, 9),
-            "max_steps": 5,
-            "max_episode_steps": 4,
-        },
-    ),
+    "tasks": (COUNTDOWN, 2, 1, {**TASKS, "max_steps": 5, "max_episode_steps": 4}),
     "lakes": (LAKES, 2, 2, {"size": 4, **WORDS, **LIMIT}),
     "masked": (SOKOBAN, 1, 1, {**ROOMS, **WORDS, "action_mask": True}),
     "guesses": ("tests_vector/Guess-v0", 3, 3, LIMIT),
