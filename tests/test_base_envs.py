@@ -10,25 +10,12 @@ from hypothesis import strategies as st
 
 from roll_vec import seeding
 from roll_vec.envs.countdown import Countdown
-from roll_vec.errors import (
-    InvalidStateError,
-    UnsupportedError,
-)
-from roll_vec.objects.base_envs import (
-    BaseDiscreteActionEnv,
-    BaseLanguageBasedEnv,
-    SeededEnv,
-)
-from roll_vec.objects.states import (
-    get_env_state,
-    set_env_state,
-    supports_state,
-)
+from roll_vec.errors import InvalidStateError, UnsupportedError
+from roll_vec.objects import base_envs
+from roll_vec.objects.states import get_env_state, set_env_state, supports_state
 from roll_vec.seeding import episode_seed
 from tests.pool.envs import Counter
 from tests.pool.snapshot_envs import Remembering, Slippery
-
-# -------------------------------------------------------------------------------- seeds
 
 MASK64 = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -88,10 +75,7 @@ def test_many_episode_seeds_equal_single_ones(pairs):
     assert derived.tolist() == [seeding.episode_seed(s, k) for s, k in pairs]
 
 
-# -------------------------------------------------------------- base classes and states
-
-
-class Guess(BaseLanguageBasedEnv):
+class Guess(base_envs.BaseLanguageBasedEnv):
     """Draws a number in reset and another in each step."""
 
     def reset(self, *, seed=None, options=None):
@@ -139,10 +123,10 @@ def test_an_unseeded_first_reset_draws_entropy_and_can_be_repeated():
 
 def test_what_the_base_classes_have():
     assert Guess().get_instructions() == ""
-    for base in (BaseLanguageBasedEnv, BaseDiscreteActionEnv):
+    for base in (base_envs.BaseLanguageBasedEnv, base_envs.BaseDiscreteActionEnv):
         with pytest.raises(TypeError, match="abstract"):
             base()
-    assert SeededEnv().reset(seed=2**33) == (None, {})
+    assert base_envs.SeededEnv().reset(seed=2**33) == (None, {})
     assert Counter().get_all_actions() == [1, 2]
     for make in (Guess, Counter):
         check_env(make(), skip_render_check=True)

@@ -21,8 +21,6 @@ from tests.frameworks.programs import blocks_of
 DOCS = ROOT / "docs"
 TEXTS = {page: page.read_text("utf-8") for page in [*ROOT.glob("*.md"), *PAGES]}
 
-# ------------------------------------------------------------------------- programs
-
 # `make test-adapters` runs the programs of docs/frameworks.
 # Blocks that begin with "# with" need another package: `make test-exports` runs those
 # of data.md, `make test-ray` one of joined.md, `make test-learning` one of batches.md.
@@ -115,8 +113,6 @@ def test_a_users_program_and_the_blocks_of_pages_pass_mypy(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-# ------------------------------------------------------------------------- commands
-
 # Those that take well below a second.
 QUICK = [
     "roll-vec envs",
@@ -170,9 +166,6 @@ def test_commands_stand_in_console_blocks():
                 fence = "" if fence else line
             elif fence not in {"", "```console"}:
                 assert not re.match(r" *(\$ )?roll-vec ", line), (page, line)
-
-
-# ---------------------------------------------------------------- parts of the pages
 
 
 def test_generated_parts_are_up_to_date(capsys):

@@ -16,8 +16,6 @@ from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.storage.npz_files import read_npz, write_npz
 from roll_vec.storage.plain_data import decode, encode
 
-# ------------------------------------------------------------------ arrays and a header
-
 ARRAYS = {
     "numbers": np.arange(12, dtype=np.int32).reshape(3, 4),
     "columns": np.arange(6, dtype=np.uint64).reshape(3, 2).T,
@@ -142,8 +140,6 @@ def test_a_snapshot_with_another_header_is_refused(path):
         with pytest.raises(InvalidStateError, match=r"arrays: expected .* among them"):
             VectorState("a", {}, arrays)
 
-
-# --------------------------------------------------------------------------- plain data
 
 # What hypothesis does not draw below.
 VALUES = [

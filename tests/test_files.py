@@ -19,11 +19,7 @@ from roll_vec.cli import main
 from roll_vec.envs.countdown import Countdown
 from roll_vec.envs.sokoban import Sokoban
 from roll_vec.envs.webshop import Catalogue, WebShop
-from roll_vec.errors import (
-    InvalidFileError,
-    InvalidOptionError,
-    RollVecError,
-)
+from roll_vec.errors import InvalidFileError, InvalidOptionError, RollVecError
 from roll_vec.evaluation import find_split
 from roll_vec.evaluation.results import ResultHeader, ResultLog, read_results
 from roll_vec.pool.factories import resolve_paths
@@ -208,8 +204,6 @@ def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path):
         assert (tmp_path / name).read_bytes() == b"new"
     assert len([*tmp_path.iterdir()]) == 2
 
-
-# --------------------------------------------------------------------------- data files
 
 COUNTDOWN = "roll_vec/Countdown-v0"
 

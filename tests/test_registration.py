@@ -10,15 +10,9 @@ import pytest
 from gymnasium.envs.registration import EnvSpec
 
 import roll_vec
+from roll_vec import errors
 from roll_vec.adapters import roll
 from roll_vec.envs.countdown import Countdown
-from roll_vec.errors import (
-    ClosedError,
-    InvalidActionError,
-    InvalidOptionError,
-    SlowPatternWarning,
-    UnknownOptionError,
-)
 from roll_vec.registration import ENVIRONMENTS, find_registered
 
 
@@ -37,10 +31,11 @@ class Echo(roll_vec.BaseLanguageBasedEnv):
         return self.prefix + action, float(len(action)), False, False, {}
 
 
-class Plain(gymnasium.Env):
-    """Extends no class of roll_vec."""
+class Switch(roll_vec.BaseDiscreteActionEnv):
+    """Has the actions Off and On."""
 
-    observation_space = action_space = gymnasium.spaces.Discrete(3)
+    ACTION_LOOKUP = {0: "Off", 1: "On"}  # noqa: RUF012
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -48,13 +43,6 @@ class Plain(gymnasium.Env):
 
     def step(self, action):
         return int(action), float(action), False, False, {}
-
-
-class Switch(Plain, roll_vec.BaseDiscreteActionEnv):
-    """Has the actions Off and On."""
-
-    ACTION_LOOKUP = {0: "Off", 1: "On"}  # noqa: RUF012
-    action_space = gymnasium.spaces.Discrete(2)
 
 
 @pytest.fixture
@@ -72,7 +60,7 @@ def test_a_subclass_shows_its_own_keywords(registered):
     assert list(inspect.signature(Bonus).parameters) == ["bonus"]
     id = registered("test/Bonus-v0", Bonus, bonus=2.0)
     assert gymnasium.make(id).unwrapped.bonus == 2.0
-    with pytest.raises(UnknownOptionError, match="num_numbers"):
+    with pytest.raises(errors.UnknownOptionError, match="num_numbers"):
         gymnasium.make(id, num_numbers=4)
 
 
@@ -87,7 +75,7 @@ def test_make_vec_makes_what_gymnasium_makes_with_its_type(registered):
     stacked = roll_vec.make_vec("roll_vec/FrozenLake-v1", num_envs=3)
     assert type(stacked) is roll_vec.RollVectorEnv
     assert stacked.num_envs == 3
-    with pytest.raises(InvalidOptionError, match="CartPole-v1 makes a CartPole"):
+    with pytest.raises(errors.InvalidOptionError, match="CartPole-v1 makes a CartPole"):
         roll_vec.make_vec("CartPole-v1")
 
 
@@ -97,7 +85,7 @@ def test_text_acts_by_the_names_of_a_lookup(registered):
     codes.reset(seed=0)
     assert codes.step(np.array([1, 0]))[1].tolist() == [1.0, 0.0]
     for wrong in (["on", "off"], ["on"]):
-        with pytest.raises(InvalidActionError, match="actions: expected"):
+        with pytest.raises(errors.InvalidActionError, match="actions: expected"):
             codes.step(wrong)
     texts = gymnasium.make_vec(id, num_envs=2, action_mode="text", format_penalty=-1)
     texts.reset(seed=0)
@@ -145,7 +133,7 @@ def test_a_closed_environment_of_users_names_itself(registered, cls):
         env.close()
     step = partial(layer.step, "on")
     for use in (env.unwrapped.reset, layer.reset, layer.render, step):
-        with pytest.raises(ClosedError, match=f"^{cls.__name__} is closed"):
+        with pytest.raises(errors.ClosedError, match=f"^{cls.__name__} is closed"):
             use()
 
 
@@ -162,16 +150,16 @@ def test_a_closed_single_environment_names_itself(id):
     if isinstance(env, roll_vec.BaseLanguageBasedEnv):
         action = "1 + 1"
     for use in (env.reset, partial(env.reset, seed=1), partial(env.step, action)):
-        with pytest.raises(ClosedError, match=f"^{name} is closed"):
+        with pytest.raises(errors.ClosedError, match=f"^{name} is closed"):
             use()
-    with pytest.raises(ClosedError):
+    with pytest.raises(errors.ClosedError):
         env.render()
     restored.step(action)
 
 
 def test_a_pool_of_processes_warns_the_caller_of_a_slow_pattern():
     keywords = {"workers": 1, "executor": "process", "action_pattern": r"(a+)\1"}
-    with pytest.warns(SlowPatternWarning, match="action_pattern") as warned:
+    with pytest.warns(errors.SlowPatternWarning, match="action_pattern") as warned:
         gymnasium.make_vec(COUNTDOWN, num_envs=1, **keywords).close()
     assert [warning.filename for warning in warned] == [__file__]
 
@@ -180,7 +168,9 @@ def test_an_entry_is_found_by_the_forms_of_an_id():
     for form in (SOKOBAN, f"roll_vec:{SOKOBAN}", "roll_vec/Sokoban"):
         assert find_registered(form) is ENVIRONMENTS[SOKOBAN]
     assert ENVIRONMENTS[SOKOBAN].load() is roll_vec.SokobanEnv
-    with pytest.raises(InvalidOptionError, match="id: expected an id of roll_vec"):
+    with pytest.raises(
+        errors.InvalidOptionError, match="id: expected an id of roll_vec"
+    ):
         find_registered("CartPole-v1")
     with pytest.raises(gymnasium.error.Error, match="Sokoban"):
         find_registered("roll_vec/Sokban-v0")

@@ -25,12 +25,14 @@ def ratio(words: str) -> str:
 
 
 def runs(_: str) -> str:
-    """Return the date of the last run of each framework's program."""
+    """Return the date of the last run of each framework's program, or of all."""
     dates: dict[str, list[str]] = {}
     for name, framework in FRAMEWORKS.items():
         result = read_results().get(name, {})
         date = result.get("date", "not run yet")
         dates.setdefault(date, []).append(f"[{framework.title}]({link_to(name)})")
+    if len(dates) == 1:
+        return "".join(dates)
     return "; ".join(f"{date}: {', '.join(dates[date])}" for date in sorted(dates))
 
 

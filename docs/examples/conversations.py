@@ -252,9 +252,3 @@ class ConversationRounds:
                 "turns": turns / len(chats),
             }
         return table
-
-    def check_task(self, path: Any, task: Any) -> None:
-        """Raise a ValueError if a checkpoint is of other arguments."""
-        if task != self.task:
-            message = f"{path} is a checkpoint of {task}, expected {self.task}"
-            raise ValueError(message)

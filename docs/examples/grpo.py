@@ -193,8 +193,7 @@ def main(arguments: Sequence[str] | None = None) -> TransformerPolicy:
     parts = {"model": policy.model, "optimizer": policy.optimizer, "rng": policy.rng}
     parts |= {"curve": curve, "env_time": env_time}
     if args.resume:
-        rounds.check_task(args.resume, load_checkpoint(args.resume, {})[1].get("task"))
-        state, values = load_checkpoint(args.resume, parts)
+        state, values = load_checkpoint(args.resume, parts, rounds.task)
         rounds.envs.set_state(state)
         rounds.round = values["round"]
     else:

@@ -115,11 +115,7 @@ class Cloning:
 
         A test begins with a reset, so the state of its environments has no effect.
         """
-        _, values = load_checkpoint(path, {})
-        if values.get("task") != self.task:
-            message = f"path: {path} is of {values.get('task')}, expected {self.task}"
-            raise ValueError(message)
-        load_checkpoint(path, self.parts)
+        _, values = load_checkpoint(path, self.parts, self.task)
         self.num_updates = values["num_updates"]
 
 

@@ -154,7 +154,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    path: str | os.PathLike[str], parts: Mapping[str, Any]
+    path: str | os.PathLike[str], parts: Mapping[str, Any], task: Any = None
 ) -> tuple[VectorState, dict[str, Any]]:
     """Restore the parts of a checkpoint in place.
 
@@ -164,6 +164,8 @@ def load_checkpoint(
     parts : mapping
         Objects like those that `save_checkpoint` got, by the same names.  A part of the
         file that is not named is not read: a program that plays needs the network.
+    task : object, optional
+        What the value ``task`` of the file must equal.
 
     Returns
     -------
@@ -175,7 +177,7 @@ def load_checkpoint(
     Raises
     ------
     ValueError
-        If the file is no checkpoint.
+        If the file is no checkpoint, or one of another task; no part is changed.
     KeyError
         If it lacks a part.
     """
@@ -186,6 +188,10 @@ def load_checkpoint(
     if not isinstance(contents, dict) or contents.get("format") != FORMAT:
         message = f"path: {os.fspath(path)!r} is no checkpoint of these programs"
         raise ValueError(message)
+    values = contents["values"]
+    if task not in (None, values.get("task")):
+        message = f"path: {path} is of {values.get('task')}, expected {task}"
+        raise ValueError(message)
     with tempfile.TemporaryDirectory() as folder:
         envs_file = Path(folder, "envs.npz")
         contents["envs"].numpy().tofile(envs_file)
@@ -193,7 +199,7 @@ def load_checkpoint(
     for name, part in parts.items():
         _restore(part, contents["parts"][name])
     arrays = {name: array.numpy() for name, array in contents["arrays"].items()}
-    return envs_state, {**contents["values"], **arrays}
+    return envs_state, {**values, **arrays}
 
 
 def _state_of(part: Any) -> Any:

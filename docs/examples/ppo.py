@@ -173,11 +173,7 @@ class Training:
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Go back to a checkpoint; ValueError if it is of another task."""
-        _, values = load_checkpoint(path, {})
-        if values.get("task") != self.task:
-            message = f"path: {path} is of {values.get('task')}, expected {self.task}"
-            raise ValueError(message)
-        state, values = load_checkpoint(path, self.parts())
+        state, values = load_checkpoint(path, self.parts(), self.task)
         self.__dict__.update(values)
         if self.recipe.curriculum:
             self.begin_stage()

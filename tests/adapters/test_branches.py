@@ -12,11 +12,7 @@ from roll_vec.adapters.roll import (
     GemSokobanToolCallEnv,
     GemWebShopEnv,
 )
-from roll_vec.errors import (
-    InvalidOptionError,
-    InvalidStateError,
-    ResetNeededError,
-)
+from roll_vec.errors import InvalidOptionError, InvalidStateError, ResetNeededError
 from tests.contract.cases import assert_same
 
 ROOM = {"dim_room": (6, 6), "num_boxes": 1}

@@ -6,17 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from roll_vec.adapters.roll import (
-    GemFrozenLakeEnv,
-    GemSokobanEnv,
-    GemWebShopEnv,
-)
+from roll_vec.adapters.roll import GemFrozenLakeEnv, GemSokobanEnv, GemWebShopEnv
 from roll_vec.adapters.roll import evaluation_split as module
 from roll_vec.adapters.roll.evaluation_split import apply_split
-from roll_vec.adapters.verl_agent import (
-    build_sokoban_envs,
-    build_webshop_envs,
-)
+from roll_vec.adapters.verl_agent import build_sokoban_envs, build_webshop_envs
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.errors import InvalidOptionError, ResetNeededError
 from roll_vec.evaluation import find_split, splits_of

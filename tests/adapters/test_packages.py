@@ -20,14 +20,10 @@ import pytest
 from gymnasium.spaces import Discrete
 from gymnasium.vector import SyncVectorEnv
 
+from roll_vec import errors
 from roll_vec.adapters.roll import GemSokobanEnv, GemWebShopEnv, register_gem_envs
 from roll_vec.adapters.roll.gem_env import GEM_IDS
 from roll_vec.adapters.verl_agent import build_webshop_envs
-from roll_vec.errors import (
-    EnvironmentFaultError,
-    EnvironmentFaultWarning,
-    SessionsFullError,
-)
 from tests.adapters.stand_ins import read_json
 
 LAKE = "roll_vec/RandomFrozenLake-v0"
@@ -147,10 +143,9 @@ async def reply(environment, action_cls, message):
 
 
 def test_replies_are_those_of_the_recorded_server(openenv):
-    room = {"dim_room": (5, 5), "num_boxes": 1, "max_episode_steps": 6}
-    keywords = {"max_concurrent_envs": 2, "env_instruction": "Push.", **room}
-    app = openenv.create_app("roll_vec/Sokoban-v0", action_mask=True, **keywords)
-    assert app.options == {"max_concurrent_envs": 2}
+    data, options = read_json("openenv"), {"max_concurrent_envs": 2}
+    app = openenv.create_app("roll_vec/Sokoban-v0", **options, **data["keywords"])
+    assert app.options == options
 
     async def talk(messages):
         environment = app.env()
@@ -159,7 +154,7 @@ def test_replies_are_those_of_the_recorded_server(openenv):
     async def talk_twice(messages):
         return await asyncio.gather(talk(messages), talk(messages))
 
-    pairs = read_json("openenv")["messages"]
+    pairs = data["messages"]
     for replies in asyncio.run(talk_twice([message for message, _ in pairs])):
         for (message, recorded), actual in zip(pairs, replies, strict=True):
             assert actual == recorded, message
@@ -175,9 +170,9 @@ def test_a_connection_has_an_environment_from_its_reset_to_its_end(
     others = [app.env() for _ in range(3)]
     environment = app.env()
     assert environment.reset(seed=0).observation.startswith("P")
-    with pytest.raises(SessionsFullError):
+    with pytest.raises(errors.SessionsFullError):
         others[0].reset()
-    with pytest.raises(SessionsFullError):
+    with pytest.raises(errors.SessionsFullError):
         asyncio.run(others[0].reset_async())
     if way == "close":
         environment.close()
@@ -237,7 +232,7 @@ def broken_shop(monkeypatch):
     def context():
         with monkeypatch.context() as patch:
             patch.setattr("roll_vec.envs.webshop.env.WebShop.step", fail)
-            with pytest.warns(EnvironmentFaultWarning):
+            with pytest.warns(errors.EnvironmentFaultWarning):
                 yield
 
     return context
@@ -246,7 +241,7 @@ def broken_shop(monkeypatch):
 def test_an_environment_of_roll_that_fails_raises(broken_shop):
     env = GemWebShopEnv(num_products=100)
     env.reset(seed=5)
-    with broken_shop(), pytest.raises(EnvironmentFaultError, match="broken"):
+    with broken_shop(), pytest.raises(errors.EnvironmentFaultError, match="broken"):
         env.step("<answer>search[shoes]</answer>")
     env.reset(seed=5)
     env.step("<answer>search[shoes]</answer>")

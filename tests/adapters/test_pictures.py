@@ -32,9 +32,6 @@ def frames(env, seed):
             return
 
 
-# ------------------------------------------------------------------------ gym-sokoban
-
-
 # The package itself: `tests/frameworks/roll/compare.py`.
 def test_rooms_have_the_tiles_of_the_package(stand_ins):
     texts = GemSokobanEnv(**ROOM)
@@ -65,8 +62,6 @@ def test_without_gym_sokoban_texts_work(monkeypatch):
     with pytest.raises(ImportError, match="gym_sokoban"):
         env.render("rgb_array")
 
-
-# -------------------------------------------------------------------------- Gymnasium
 
 OBLONG = ["FFSFF", "FHFHF", "FFGFF"]
 WIDE = ["S" + "F" * 8, *["FFHFFHFFF"] * 9, "F" * 8 + "G"]

@@ -12,13 +12,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.adapters.roll import (
-    GemFrozenLakeEnv,
-    GemSokobanEnv,
-    GemSokobanNativeEnv,
-    GemSokobanToolCallEnv,
-    GemWebShopEnv,
-)
+from roll_vec.adapters import roll
 from roll_vec.adapters.roll.native import REMINDER
 from roll_vec.adapters.trl import environment_factory
 from roll_vec.adapters.verl_agent import build_sokoban_envs, build_webshop_envs
@@ -28,11 +22,11 @@ from tests.transcripts import empty_folder, replay, sections
 
 SECTIONS = sections(FILES)
 GEM_CLASSES = {
-    "sokoban": GemSokobanEnv,
-    "sokoban_pixels": GemSokobanEnv,
-    "frozen_lake": GemFrozenLakeEnv,
-    "frozen_lake_pixels": GemFrozenLakeEnv,
-    "webshop": GemWebShopEnv,
+    "sokoban": roll.GemSokobanEnv,
+    "sokoban_pixels": roll.GemSokobanEnv,
+    "frozen_lake": roll.GemFrozenLakeEnv,
+    "frozen_lake_pixels": roll.GemFrozenLakeEnv,
+    "webshop": roll.GemWebShopEnv,
 }
 # What draws the pictures of an environment.
 DRAWS = {
@@ -40,8 +34,8 @@ DRAWS = {
     "frozen_lake_pixels": "pygame",
 }
 CHAT_CLASSES = {
-    "sokoban_native_env": GemSokobanNativeEnv,
-    "sokoban_tool_call": GemSokobanToolCallEnv,
+    "sokoban_native_env": roll.GemSokobanNativeEnv,
+    "sokoban_tool_call": roll.GemSokobanToolCallEnv,
 }
 ROLL, VERL_AGENT, TRL = map(read_json, ("roll", "verl_agent", "trl"))
 

@@ -55,9 +55,6 @@ def warned(call, *arguments):
     return caught
 
 
-# ------------------------------------------------------------------ the same play
-
-
 def test_texts_play_the_same_whatever_the_codes_are(env_id):
     more = {"action_mode": "text", "action_separator": ",", "format_penalty": -0.5}
     texts = ["Up", "jump", "Left, Down, Right"]
@@ -74,9 +71,6 @@ def test_texts_play_the_same_whatever_the_codes_are(env_id):
     assert_same(results[1], results[0])
     assert_same(results[2], results[0])
     assert not results[0][1][1][4]["action_is_valid"]
-
-
-# -------------------------------------------------------------------- the warning
 
 
 def line_of(function):

@@ -104,10 +104,7 @@ def test_numbers_that_no_kernel_holds_are_errors_with_their_names():
 
 @pytest.mark.parametrize("id", ["roll_vec/Game2048-v0", "roll_vec/CliffWalking-v1"])
 def test_no_variable_has_the_name_of_another_array_of_a_state(id):
-    env, envs = (
-        gymnasium.make(id).unwrapped,
-        roll_vec.make_vec(id, 2),
-    )
+    env, envs = gymnasium.make(id).unwrapped, roll_vec.make_vec(id, 2)
     env.reset(), envs.reset()
     names = env.get_state().keys() | envs.get_state().arrays.keys()
     assert names - env.options.state.keys() <= set(RESERVED)

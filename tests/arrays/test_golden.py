@@ -127,8 +127,6 @@ def test_sokoban(golden, tag):
     np.testing.assert_array_equal(final, as_grid(fields["fixed"], fields["final"]))
 
 
-# ------------------------------------------------------------------- FrozenLake
-
 PLAYERS = [0, 4, 5]
 LETTERS = np.array([b"F", b"F", b"H", b"G", b"H", b"G"])
 

@@ -160,9 +160,6 @@ def test_spaces_say_what_is_observed():
     assert (text.min_length, text.max_length) == (44, 5 * (8 * 4 + 1) - 1)
 
 
-# ------------------------------------------------------------- the looks of the cells
-
-
 @pytest.mark.parametrize("family", [LOOKS[id] for id in ARRAY_IDS], ids=ARRAY_IDS)
 def test_every_code_has_looks_that_differ_from_every_other(family):
     codes = list(range(family.num_codes))

@@ -11,11 +11,7 @@ import roll_vec
 from roll_vec.arrays import level_providers
 from roll_vec.seeding import episode_seed, level_for_seed
 from tests.conftest import JIT_OFF
-from tests.contract.cases import (
-    assert_same,
-    assert_undisturbed,
-    draw_actions,
-)
+from tests.contract.cases import assert_same, assert_undisturbed, draw_actions
 from tests.contract.kinds import COPIES
 
 SOKOBAN, LAKES = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
@@ -29,9 +25,6 @@ CONFIG = {
 def id(request):
     """The id of a family with levels."""
     return request.param
-
-
-# ------------------------------------------------------------------ kept levels
 
 
 def test_a_level_is_drawn_once_and_kept_unless_the_set_is_too_large(id, monkeypatch):
@@ -82,9 +75,6 @@ def test_kept_levels_are_in_no_copy_and_no_pickle(id):
         assert_same(twin.reset(), env.reset())
 
 
-# ------------------------------------------------------------------------- unrolls
-
-
 @pytest.mark.parametrize(
     ("id", "level"), [(SOKOBAN, "#####\n#@$.#\n#####"), (LAKES, ["SFF", "FHG"])]
 )
@@ -131,8 +121,6 @@ def test_seeds_and_levels_follow_the_documented_rules(id, num_levels, start_leve
                 expected = unlimited.reset(seed=level)[0]
                 np.testing.assert_array_equal(grids[i], expected)
 
-
-# --------------------------------------------------------------- `set_level_options`
 
 # By id: the first options, and later ones.
 CHANGES = {

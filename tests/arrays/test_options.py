@@ -12,10 +12,7 @@ import numpy as np
 import pytest
 
 from roll_vec.arrays.array_env import METADATA
-from roll_vec.errors import (
-    InvalidActionError,
-    InvalidSeedError,
-)
+from roll_vec.errors import InvalidActionError, InvalidSeedError
 from tests.contract.cases import ARRAY_IDS
 
 

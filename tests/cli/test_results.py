@@ -161,8 +161,6 @@ def test_a_language_model_is_exported_and_failures_are_left_out(run):
     assert "all of 6 episodes ended by an error: APIConnectionError" in outcome.err
 
 
-# ------------------------------------------------------------- export of saved runs
-
 SMALL = ("--num-envs", 4, "--quiet", "--out", "run.npz")
 
 

@@ -21,12 +21,7 @@ from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import JIT_OFF
 from tests.contract.custom_envs import Guess, Lamps
 
-MODES = tuple(AutoresetMode)
-NEXT_STEP, SAME_STEP, DISABLED = (
-    AutoresetMode.NEXT_STEP,
-    AutoresetMode.SAME_STEP,
-    AutoresetMode.DISABLED,
-)
+NEXT_STEP, SAME_STEP, DISABLED = MODES = tuple(AutoresetMode)
 
 OBS_MODES = ("position", "grid", "planes", "planes4", "tiny_rgb", "rgb", "text")
 
@@ -78,7 +73,7 @@ _SMALL: dict[str, dict[str, Any]] = {
 _SMALL["roll_vec/Sokoban-v0"].update(dim_room=(5, 5), num_boxes=1)
 _TEXT = {"obs_mode": "text", "action_mode": "text", "format_penalty": -0.25}
 # So few tasks that an answer to one of them is now and then right.
-_TASKS = {"num_numbers": 2, "number_range": (1, 4), "target_range": (1, 9)}
+TASKS = {"num_numbers": 2, "number_range": (1, 4), "target_range": (1, 9)}
 # So few products, wanted without options, that an order is now and then right.
 _SHOP = {"num_products": 3, "human_goals": True}
 _THREADS: dict[str, Any] = {"workers": 2}
@@ -98,7 +93,7 @@ _TABLE = {
     **{
         f"{id}{workers}": Case(id, keywords, vector, limit)
         for id, keywords, limit in (
-            ("roll_vec/Countdown-v0", {**_TASKS, "max_steps": 5}, 4),
+            ("roll_vec/Countdown-v0", {**TASKS, "max_steps": 5}, 4),
             ("tests_vector/Guess-v0", {}, 6),
             ("tests_vector/Lamps-v0", {}, 6),
         )
@@ -150,10 +145,7 @@ VARIANTS = [
         "roll_vec/Sokoban-v0",
         {"dim_room": (6, 6), "dim_x": 7, "dim_y": 5, "num_gen_steps": 9},
     ),
-    (
-        "roll_vec/Sokoban-v0",
-        {"levels": _ROOMS, "dim_room": (6, 6), "num_boxes": 3},
-    ),
+    ("roll_vec/Sokoban-v0", {"levels": _ROOMS, "dim_room": (6, 6), "num_boxes": 3}),
     (
         "roll_vec/Sokoban-v0",
         {"action_mask": True, "seed_info": True, "level_info": True, "num_levels": 4},
@@ -179,11 +171,7 @@ VARIANTS = [
     ("roll_vec/FrozenLake-v1", {"desc": ["SSF", "FHG"], "success_rate": 0.9}),
     (
         "roll_vec/RandomFrozenLake-v0",
-        {
-            "action_mask": True,
-            "seed_info": True,
-            "level_info": True,
-        },
+        {"action_mask": True, "seed_info": True, "level_info": True},
     ),
     ("roll_vec/RandomFrozenLake-v0", {"levels": _MAPS, "start_level": 1}),
     (

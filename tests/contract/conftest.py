@@ -3,14 +3,7 @@
 import pytest
 
 from tests.conftest import JIT_OFF
-from tests.contract.cases import (
-    close_batches,
-    draw_actions,
-    lowest_action,
-    make_batch,
-    play,
-    register_custom_ids,
-)
+from tests.contract import cases
 
 
 @pytest.fixture(autouse=True)
@@ -24,24 +17,24 @@ def _one_thread_where_integers_warn(monkeypatch):
 def _batches_are_closed():
     """Leave no workers of one test to the next."""
     yield
-    close_batches()
+    cases.close_batches()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _custom_ids(module_forgets_ids):
     """Leave the ids of a user's own to no other tests."""
-    register_custom_ids()
+    cases.register_custom_ids()
 
 
 @pytest.fixture
 def twins(case):
     """Two batches after the same steps, at the same point."""
-    pair = [make_batch(case, 4) for _ in range(2)]
+    pair = [cases.make_batch(case, 4) for _ in range(2)]
     for env in pair:
         env.reset(seed=3)
-        play(env, draw_actions(env, 7))
+        cases.play(env, cases.draw_actions(env, 7))
         # In the middle of an episode, and nothing waits to be reset.
         env.reset()
-        *_, terminations, truncations, _ = env.step([lowest_action(env)] * 4)
+        *_, terminations, truncations, _ = env.step([cases.lowest_action(env)] * 4)
         assert not (terminations | truncations).any()
     return pair

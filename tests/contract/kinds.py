@@ -16,18 +16,10 @@ from roll_vec import PoolVectorEnv
 from tests.contract import cases
 from tests.contract.cases import CASES
 from tests.contract.rules import FAMILIES, register_families
+from tests.pool import snapshot_envs
 from tests.pool.cases import PROCESSES, THREADS, values_of
 from tests.pool.cases import draw_actions as draw_spaces
 from tests.pool.envs import Drifter, Talker
-from tests.pool.snapshot_envs import (
-    HalfStateful,
-    Remembering,
-    Slippery,
-    Stateful,
-    half_reward,
-    noop_counter,
-    wrapped_countdown,
-)
 
 N = 6
 TALKER = "tests_scenarios/Talker-v0"
@@ -51,7 +43,7 @@ class Fragile(Talker):
         self.action_space.examples = SENTENCES
 
 
-class FragileWithStates(Stateful):
+class FragileWithStates(snapshot_envs.Stateful):
     """The same, with plain states."""
 
     def __init__(self):
@@ -141,12 +133,12 @@ def cart_pole():
 OBJECTS = {
     "plain": objects(FragileWithStates, True, ()),
     "plain in processes": objects(FragileWithStates, True, (), **PROCESSES),
-    "plain in wrappers": objects(wrapped_countdown, True, **THREADS),
-    "plain without a step": objects(noop_counter, True, **THREADS),
-    "plain without streams": objects(Slippery, True, **PROCESSES),
-    "EzPickle with states": objects(Remembering, True, (), **THREADS),
-    "pickled states": objects(HalfStateful, False, (), **PROCESSES),
-    "in a strange wrapper": objects(half_reward, False, **THREADS),
+    "plain in wrappers": objects(snapshot_envs.wrapped_countdown, True, **THREADS),
+    "plain without a step": objects(snapshot_envs.noop_counter, True, **THREADS),
+    "plain without streams": objects(snapshot_envs.Slippery, True, **PROCESSES),
+    "EzPickle with states": objects(snapshot_envs.Remembering, True, (), **THREADS),
+    "pickled states": objects(snapshot_envs.HalfStateful, False, (), **PROCESSES),
+    "in a strange wrapper": objects(snapshot_envs.half_reward, False, **THREADS),
     "pickled": objects(Fragile, False, **THREADS),
     "pickled in processes": objects(Fragile, False, **PROCESSES),
     "reusing arrays": objects(

@@ -9,38 +9,16 @@ from gymnasium.vector import VectorEnv
 
 import roll_vec
 from roll_vec.errors import FrozenAttributeError, InvalidOptionError
-from tests.contract.cases import (
-    ARRAY_IDS,
-    CASES,
-    CUSTOM_IDS,
-    DISABLED,
-    NEXT_STEP,
-    POOLED_IDS,
-    POOLS,
-    SAME_STEP,
-    SINGLES,
-    TEXTS,
-    assert_same,
-    draw_actions,
-    explicit_action_start,
-    id_of,
-    is_pooled,
-    keywords,
-    make_batch,
-    make_single,
-    make_sync,
-    play,
-    single_keywords,
-)
+from tests.contract import cases
 from tests.gymnasium_versions import as_in_newest
 from tests.thinning import one_in
 
 NUM_ENVS = 3
 # Ids as they are.
-PLAIN = [*ARRAY_IDS, *POOLED_IDS, *CUSTOM_IDS]
+PLAIN = [*cases.ARRAY_IDS, *cases.POOLED_IDS, *cases.CUSTOM_IDS]
 
 
-@pytest.fixture(params=ARRAY_IDS)
+@pytest.fixture(params=cases.ARRAY_IDS)
 def case(request):
     """An id whose batch is stacked in arrays."""
     return request.param
@@ -49,52 +27,51 @@ def case(request):
 @pytest.fixture
 def env(case):
     """A batch of the case, not reset yet."""
-    return make_batch(case, NUM_ENVS)
+    return cases.make_batch(case, NUM_ENVS)
 
 
-# --------------------------------------------------------- Gymnasium's own ways
-
-
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases.CASES)
 def test_is_a_vector_env_with_a_name_and_metadata(case, env):
     # skrl.wrap_env looks at the direct bases alone.
     assert VectorEnv in type(env).__bases__
-    expected = roll_vec.PoolVectorEnv if is_pooled(case) else roll_vec.RollVectorEnv
+    expected = (
+        roll_vec.PoolVectorEnv if cases.is_pooled(case) else roll_vec.RollVectorEnv
+    )
     assert type(env) is expected
     assert env.unwrapped is env
-    if not is_pooled(case):
+    if not cases.is_pooled(case):
         assert env.get_attr("spec") == (env.spec,) * NUM_ENVS
         first, second, _ = env.np_random
         assert first.random() != second.random()
         env.reset(seed=0)
         assert env.render_mode is None
         assert env.render() is None
-    assert repr(env) == f"{expected.__name__}({id_of(case)}, num_envs={NUM_ENVS})"
+    assert repr(env) == f"{expected.__name__}({cases.id_of(case)}, num_envs={NUM_ENVS})"
     assert env.metadata["render_fps"] > 0
     modes = set(env.metadata["render_modes"])
-    assert modes == {"human", "rgb_array", "ansi", "text"} or is_pooled(case)
+    assert modes == {"human", "rgb_array", "ansi", "text"} or cases.is_pooled(case)
     assert "ansi" in modes
     assert "autoreset_mode" not in type(env).metadata
     if as_in_newest("SyncVectorEnv leaves the metadata of its environments alone"):
-        assert "autoreset_mode" not in make_single(case).metadata
+        assert "autoreset_mode" not in cases.make_single(case).metadata
 
 
 @pytest.mark.parametrize("case", PLAIN)
 def test_spec_rebuilds_the_batch(case):
-    more = {"autoreset_mode": SAME_STEP, "group_size": 3, "max_episode_steps": 5}
-    if not is_pooled(case):
+    more = {"autoreset_mode": cases.SAME_STEP, "group_size": 3, "max_episode_steps": 5}
+    if not cases.is_pooled(case):
         more["obs_mode"] = "text"
-    small = {"num_products": 3} if "num_products" in single_keywords(case) else {}
-    more |= {**explicit_action_start(case), **small}
+    small = {"num_products": 3} if "num_products" in cases.single_keywords(case) else {}
+    more |= {**cases.explicit_action_start(case), **small}
     env = gymnasium.make_vec(f"roll_vec:{case}", num_envs=6, **more)
     assert env.spec.id == case
     again = gymnasium.make_vec(env.spec)
     assert again.num_envs == 6
-    assert (again.autoreset_mode, again.group_size) == (SAME_STEP, 3)
+    assert (again.autoreset_mode, again.group_size) == (cases.SAME_STEP, 3)
     assert again.spec == env.spec
-    assert_same(again.reset(seed=1), env.reset(seed=1))
-    actions = draw_actions(env, 20)
-    assert_same(play(again, actions), play(env, actions))
+    cases.assert_same(again.reset(seed=1), env.reset(seed=1))
+    actions = cases.draw_actions(env, 20)
+    cases.assert_same(cases.play(again, actions), cases.play(env, actions))
     from_json = gymnasium.envs.registration.EnvSpec.from_json(
         gymnasium.spec(case).to_json()
     )
@@ -104,22 +81,22 @@ def test_spec_rebuilds_the_batch(case):
         batch.close()
 
 
-# -------------------------------------------------- call, get_attr, set_attr
-
-
-@pytest.mark.parametrize("case", [*ARRAY_IDS, *TEXTS, *POOLS])
+@pytest.mark.parametrize("case", [*cases.ARRAY_IDS, *cases.TEXTS, *cases.POOLS])
 def test_get_attr_and_call_equal_those_of_sync(case, env):
-    sync, twin = make_sync(case, NUM_ENVS, NEXT_STEP), make_batch(case, NUM_ENVS)
+    sync, twin = (
+        cases.make_sync(case, NUM_ENVS, cases.NEXT_STEP),
+        cases.make_batch(case, NUM_ENVS),
+    )
     for batch in (sync, env, twin):
         batch.reset(seed=0)
     names = ["num_env_steps", "np_random_seed", "render_mode"]
-    if not is_pooled(case):
-        for name in single_keywords(case):
+    if not cases.is_pooled(case):
+        for name in cases.single_keywords(case):
             values = env.get_attr(name)
             assert isinstance(values, tuple)
             assert len(values) == NUM_ENVS
-            if name in keywords(case):
-                assert values[0] == keywords(case)[name]
+            if name in cases.keywords(case):
+                assert values[0] == cases.keywords(case)[name]
         names += [*env.engine.named_variables(), *env.engine.options.attributes]
         names += ["get_instructions", "get_all_actions"]
     else:
@@ -131,25 +108,25 @@ def test_get_attr_and_call_equal_those_of_sync(case, env):
         if "Countdown" in case:
             names += ["nums", "target", "oracle_action", "get_instructions"]
             names += ["get_state"]
-    for row in draw_actions(env, 5):
+    for row in cases.draw_actions(env, 5):
         for name in names:
             expected = sync.call(name)
-            assert_same(env.call(name), expected)
+            cases.assert_same(env.call(name), expected)
             attribute = env.get_attr(name)
             if callable(attribute[0]):
                 attribute = tuple(method() for method in attribute)
-            assert_same(attribute, expected)
+            cases.assert_same(attribute, expected)
         for batch in (sync, env, twin):
             batch.step(row)
     # What is read of arrays is no handle on the state.
-    for name in names if not is_pooled(case) else ():
+    for name in names if not cases.is_pooled(case) else ():
         for value in env.call(name):
             if isinstance(value, np.ndarray):
                 value[...] = value.flat[0]
             elif isinstance(value, (dict, list)):
                 value.clear()
-    actions = draw_actions(env, 30)
-    assert_same(play(env, actions), play(twin, actions))
+    actions = cases.draw_actions(env, 30)
+    cases.assert_same(cases.play(env, actions), cases.play(twin, actions))
     for name in ("nothing", "_nothing"):
         with pytest.raises(AttributeError, match="nothing"):
             env.get_attr(name)
@@ -172,33 +149,34 @@ def test_attributes_that_cannot_be_read_or_set():
     assert issubclass(FrozenAttributeError, AttributeError)
 
 
-@pytest.mark.parametrize("case", SINGLES)
+@pytest.mark.parametrize("case", cases.SINGLES)
 def test_successes_are_the_last_steps(case):
-    env = make_batch(case, 64, autoreset_mode=SAME_STEP, max_episode_steps=50)
+    env = cases.make_batch(
+        case, 64, autoreset_mode=cases.SAME_STEP, max_episode_steps=50
+    )
     env.reset(seed=0)
     seen = 0
-    for row in draw_actions(env, 75):
+    for row in cases.draw_actions(env, 75):
         _, rewards, *_, infos = env.step(row)
         told = [infos, infos.get("final_info", {})]
         told = [layout["success"] for layout in told if "success" in layout]
         expected = np.logical_or.reduce(told) if told else rewards > 0
-        assert_same(env.successes, expected)
+        cases.assert_same(env.successes, expected)
         seen += expected.sum()
     assert seen
 
 
-# ----------------------------------------------------------------- rendering
-
-
-@one_in(2, "autoreset, case", [NEXT_STEP, SAME_STEP], CASES)
+@one_in(2, "autoreset, case", [cases.NEXT_STEP, cases.SAME_STEP], cases.CASES)
 def test_frames_equal_those_of_the_single_forms(case, autoreset):
-    for mode in ("ansi",) if is_pooled(case) else ("rgb_array", "ansi", "text"):
-        env = make_batch(case, NUM_ENVS, render_mode=mode, autoreset_mode=autoreset)
-        sync = make_sync(case, NUM_ENVS, autoreset, render_mode=mode)
+    for mode in ("ansi",) if cases.is_pooled(case) else ("rgb_array", "ansi", "text"):
+        env = cases.make_batch(
+            case, NUM_ENVS, render_mode=mode, autoreset_mode=autoreset
+        )
+        sync = cases.make_sync(case, NUM_ENVS, autoreset, render_mode=mode)
         env.reset(seed=0)
         sync.reset(seed=0)
-        for row in draw_actions(env, 10):
-            assert_same(env.render(), sync.render())
+        for row in cases.draw_actions(env, 10):
+            cases.assert_same(env.render(), sync.render())
             env.step(row)
             sync.step(row)
         frames = env.render()
@@ -206,34 +184,31 @@ def test_frames_equal_those_of_the_single_forms(case, autoreset):
         if mode == "rgb_array":
             for frame in env.render():
                 frame[...] = 7  # the caller's
-            assert_same(env.render(), frames)
-        assert_same(env.render_envs([2, 0]), (frames[2], frames[0]))
+            cases.assert_same(env.render(), frames)
+        cases.assert_same(env.render_envs([2, 0]), (frames[2], frames[0]))
         assert env.render_mode == mode
 
 
-# ------------------------------------------------------------- last observations
-
-
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases.CASES)
 def test_final_obs_is_what_the_step_led_to_and_new(case):
-    same = make_batch(case, NUM_ENVS, autoreset_mode=SAME_STEP)
-    plain = make_batch(case, NUM_ENVS, autoreset_mode=DISABLED)
-    sync = make_sync(case, NUM_ENVS, SAME_STEP)
+    same = cases.make_batch(case, NUM_ENVS, autoreset_mode=cases.SAME_STEP)
+    plain = cases.make_batch(case, NUM_ENVS, autoreset_mode=cases.DISABLED)
+    sync = cases.make_sync(case, NUM_ENVS, cases.SAME_STEP)
     for env in (same, plain, sync):
         env.reset(seed=0)
     ended = 0
-    for row in draw_actions(same, 25):
+    for row in cases.draw_actions(same, 25):
         observations, _, terminations, truncations, infos = same.step(row)
         expected, before = plain.step(row)[0], copy.deepcopy(observations)
         last = same.final_obs(observations, infos)
-        assert_same(last, expected)
+        cases.assert_same(last, expected)
         if isinstance(last, np.ndarray):
             assert not np.shares_memory(last, observations)
             last[:] = 0
-        assert_same(observations, before)
-        assert_same(roll_vec.final_obs(observations, infos), expected)
+        cases.assert_same(observations, before)
+        cases.assert_same(roll_vec.final_obs(observations, infos), expected)
         observations, *_, infos = sync.step(row)
-        assert_same(roll_vec.final_obs(observations, infos), expected)
+        cases.assert_same(roll_vec.final_obs(observations, infos), expected)
         finished = terminations | truncations
         if finished.any():
             ended += 1
@@ -246,7 +221,7 @@ def test_final_obs_without_an_end_is_a_copy_and_texts_are_themselves():
     array, texts = np.arange(6).reshape(2, 3), ("a", "b")
     last = roll_vec.final_obs(array, {})
     assert last is not array
-    assert_same(last, array)
+    cases.assert_same(last, array)
     assert roll_vec.final_obs(texts, {}) is texts
     infos = {"final_obs": np.array([None, "c"], object), "_final_obs": np.arange(2) > 0}
     assert roll_vec.final_obs(texts, infos) == ("a", "c")
@@ -256,24 +231,24 @@ def test_final_obs_without_an_end_is_a_copy_and_texts_are_themselves():
 def test_final_obs_of_tuples_and_dicts_is_a_batch_of_the_space(num_envs):
     # Three numbers are an observation: as many as there are environments, once.
     id, ended = "roll_vec/Blackjack-v1", 0
-    same = roll_vec.make_vec(id, num_envs, autoreset_mode=SAME_STEP)
-    plain = roll_vec.make_vec(id, num_envs, autoreset_mode=DISABLED)
+    same = roll_vec.make_vec(id, num_envs, autoreset_mode=cases.SAME_STEP)
+    plain = roll_vec.make_vec(id, num_envs, autoreset_mode=cases.DISABLED)
     same.reset(seed=0)
     plain.reset(seed=0)
-    for row in draw_actions(same, 12):
+    for row in cases.draw_actions(same, 12):
         observations, _, terminations, _, infos = same.step(row)
         expected, before = plain.step(row)[0], copy.deepcopy(observations)
         last = same.final_obs(observations, infos)
-        assert_same(last, expected)
+        cases.assert_same(last, expected)
         as_dict, keys = dict(zip("abc", observations, strict=True)), ("a", "b", "c")
         if "final_obs" in infos:
             finals = [x and dict(zip(keys, x, strict=True)) for x in infos["final_obs"]]
             infos["final_obs"] = np.array(finals, object)
         own = roll_vec.final_obs(as_dict, infos)
-        assert_same(own, dict(zip(keys, expected, strict=True)))
+        cases.assert_same(own, dict(zip(keys, expected, strict=True)))
         copied = roll_vec.final_obs(observations, {})
         last[0][:] = own["b"][:] = copied[2][:] = 99
-        assert_same(observations, before)
+        cases.assert_same(observations, before)
         if terminations.any():
             ended += 1
             plain.reset(options={"reset_mask": terminations})

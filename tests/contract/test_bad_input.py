@@ -12,22 +12,7 @@ import pytest
 from gymnasium import error as gym_error
 
 from roll_vec import errors
-from tests.contract.cases import (
-    ARRAY_AND_POOL,
-    CASES,
-    NEXT_STEP,
-    SAME_STEP,
-    assert_needs_reset,
-    assert_same,
-    assert_undisturbed,
-    draw_actions,
-    limit_of,
-    lowest_action,
-    make_batch,
-    make_single,
-    one,
-    play,
-)
+from tests.contract import cases
 
 N = 4
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
@@ -37,8 +22,6 @@ ARRAYS = (SOKOBAN, LAKE)
 TEXTS = ("roll_vec/RandomFrozenLake-v0 text", "roll_vec/Countdown-v0")
 EVERYBODY = np.ones(N, np.bool_)
 
-
-# ------------------------------------------------------------------- actions
 
 TALK = "Up"  # said by nobody but here
 NO_INTEGER = "^actions: expected"
@@ -110,11 +93,11 @@ def test_bad_actions_are_refused(twins, case):
             env.step(actions)
         assert isinstance(caught.value, ValueError)
         assert isinstance(caught.value, errors.RollVecError)
-    for actions in (["x" * 10**6] * 3, one(env, ["x" * 10**6])):
+    for actions in (["x" * 10**6] * 3, cases.one(env, ["x" * 10**6])):
         with pytest.raises(errors.InvalidActionError) as caught:
             env.step(actions)
         assert len(str(caught.value)) < 400
-    assert_undisturbed(*twins)
+    cases.assert_undisturbed(*twins)
 
 
 INTEGER_FORMS = [
@@ -137,27 +120,24 @@ TEXT_FORMS = [
 def test_actions_are_accepted_in_any_form(twins, case):
     env, twin = twins
     for form in TEXT_FORMS if case in TEXTS else INTEGER_FORMS:
-        for row in draw_actions(env, 6):
+        for row in cases.draw_actions(env, 6):
             if case in TEXTS:
                 # An array of numpy's strings cannot end in the null character.
                 row = np.array([text.strip("\0") for text in row], object)
-            assert_same(env.step(form(row)), twin.step(row))
+            cases.assert_same(env.step(form(row)), twin.step(row))
     if case in TEXTS:
         odd = ["x" * (1 << 20), "(" * 100_000, "\udc80\0", "9**9**9"]
-        assert_same(env.step(odd), twin.step(tuple(odd)))
-    assert_undisturbed(env, twin)
+        cases.assert_same(env.step(odd), twin.step(tuple(odd)))
+    cases.assert_undisturbed(env, twin)
 
 
-# ----------------------------------------------------------- resets and ends
-
-
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases.CASES)
 def test_a_reset_is_needed_first(case):
-    env, batch = make_single(case, render_mode="ansi"), make_batch(case, N)
+    env, batch = cases.make_single(case, render_mode="ansi"), cases.make_batch(case, N)
     for form in (env, env.unwrapped):
         with pytest.raises(gym_error.ResetNeeded):
-            form.step(lowest_action(batch))
-    rendering = make_batch(case, N, render_mode="ansi")
+            form.step(cases.lowest_action(batch))
+    rendering = cases.make_batch(case, N, render_mode="ansi")
     with pytest.raises(errors.ResetNeededError):
         rendering.render()
     # The first one cannot leave any out.
@@ -182,7 +162,7 @@ BAD_MASKS = [
 ]
 
 
-@pytest.mark.parametrize("case", ARRAY_AND_POOL)
+@pytest.mark.parametrize("case", cases.ARRAY_AND_POOL)
 def test_a_bad_mask_is_refused_before_anything_moves(twins, case):
     env, twin = twins
     for mask, error, told in BAD_MASKS:
@@ -200,19 +180,16 @@ def test_a_bad_mask_is_refused_before_anything_moves(twins, case):
     # Other options are for the environments.
     with pytest.warns(errors.RollVecWarning, match="^options of reset: 'level': "):
         results = env.reset(options={"level": 3})
-    assert_same(results, twin.reset(options={}))
-    assert_undisturbed(env, twin)
-
-
-# ------------------------------------------------- configurations without levels
+    cases.assert_same(results, twin.reset(options={}))
+    cases.assert_undisturbed(env, twin)
 
 
 @pytest.mark.parametrize("case", [SOKOBAN, "roll_vec/RandomFrozenLake-v0"])
 def test_failed_generation_leaves_a_running_batch_as_it_was(case, monkeypatch):
-    env, twin = (make_batch(case, N) for _ in range(2))
+    env, twin = (cases.make_batch(case, N) for _ in range(2))
     for batch in (env, twin):
         batch.reset(seed=0)
-        play(batch, draw_actions(batch, 5))
+        cases.play(batch, cases.draw_actions(batch, 5))
 
     def fail(seeds):
         raise errors.LevelGenerationError("no level")
@@ -223,16 +200,16 @@ def test_failed_generation_leaves_a_running_batch_as_it_was(case, monkeypatch):
             for options in (None, {"reset_mask": np.arange(N) > 1}):
                 with pytest.raises(errors.LevelGenerationError):
                     env.reset(seed=seed, options=options)
-    assert_undisturbed(env, twin)
+    cases.assert_undisturbed(env, twin)
 
 
-@pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
+@pytest.mark.parametrize("mode", [cases.NEXT_STEP, cases.SAME_STEP])
 def test_a_step_without_a_next_level_names_the_step_or_moves_nothing(mode):
     corridor = {"dim_room": (3, 6), "num_boxes": 1}
     env, twin = (
-        make_batch(SOKOBAN, 3, autoreset_mode=mode, **corridor) for _ in range(2)
+        cases.make_batch(SOKOBAN, 3, autoreset_mode=mode, **corridor) for _ in range(2)
     )
-    count = limit_of(SOKOBAN) - (mode is SAME_STEP)
+    count = cases.limit_of(SOKOBAN) - (mode is cases.SAME_STEP)
     for batch in (env, twin):
         batch.reset(seed=0)
         for _ in range(count):
@@ -242,7 +219,7 @@ def test_a_step_without_a_next_level_names_the_step_or_moves_nothing(mode):
         env.step([0] * 3)
     # Also a reset needs a level.
     env.set_level_options(num_boxes=1)
-    if mode is SAME_STEP:
-        assert_needs_reset(env, twin)
+    if mode is cases.SAME_STEP:
+        cases.assert_needs_reset(env, twin)
     else:
-        assert_undisturbed(env, twin)
+        cases.assert_undisturbed(env, twin)

@@ -21,17 +21,7 @@ import pytest
 import roll_vec
 from roll_vec import VectorState
 from tests.conftest import JIT_OFF, ROOT
-from tests.contract.cases import (
-    ALL_CASES,
-    ARRAY_AND_POOL,
-    CASES,
-    SAME_STEP,
-    assert_same,
-    close_batches,
-    draw_actions,
-    make_batch,
-    play,
-)
+from tests.contract import cases
 from tests.golden import update_digest
 from tests.splits import count_runs, split_all
 
@@ -52,16 +42,16 @@ def digests_of(runs):
     """Return a digest of all that each run gives: of a case, from a file or a reset."""
     digests, before = [], global_generators()
     for case, path in runs:
-        env = make_batch(case, 8, autoreset_mode=SAME_STEP)
+        env = cases.make_batch(case, 8, autoreset_mode=cases.SAME_STEP)
         if path is None:
             results = [env.reset(seed=9)]
         else:
             results = [env.set_state(VectorState.load(path, allow_pickle=True))]
-        results.append(play(env, draw_actions(env, 24, seed=9)))
+        results.append(cases.play(env, cases.draw_actions(env, 24, seed=9)))
         digest = hashlib.sha256()
         update_digest(digest, results)
         digests.append(digest.hexdigest())
-        close_batches()
+        cases.close_batches()
     assert global_generators() == before
     return digests
 
@@ -92,21 +82,21 @@ def play_in_a_new_process(runs, hash_seed, num_threads):
 
 @pytest.mark.skipif(JIT_OFF, reason="children do not silence integers that wrap")
 @pytest.mark.parametrize(
-    ("hash_seed", "num_threads", "cases"),
+    ("hash_seed", "num_threads", "names"),
     [
-        ("1", "3", CASES),
+        ("1", "3", cases.CASES),
         # A process takes some seconds.
-        pytest.param("random", "1", ALL_CASES, marks=pytest.mark.slow),
+        pytest.param("random", "1", cases.ALL_CASES, marks=pytest.mark.slow),
     ],
 )
 def test_a_new_process_plays_the_same_and_goes_on_from_files(
-    hash_seed, num_threads, cases, tmp_path
+    hash_seed, num_threads, names, tmp_path
 ):
-    runs = [(case, None) for case in cases]
-    for i, case in enumerate(cases):
-        env = make_batch(case, 8, autoreset_mode=SAME_STEP)
+    runs = [(case, None) for case in names]
+    for i, case in enumerate(names):
+        env = cases.make_batch(case, 8, autoreset_mode=cases.SAME_STEP)
         env.reset(seed=5)
-        play(env, draw_actions(env, 15 + i))
+        cases.play(env, cases.draw_actions(env, 15 + i))
         runs.append((case, str(tmp_path / f"{i}.npz")))
         env.get_state().save(runs[-1][1])
     digests = digests_of(runs)
@@ -127,32 +117,29 @@ def test_work_is_split_and_the_split_does_not_show(id, rows, more, monkeypatch):
         split_all(monkeypatch, num_threads)
         keywords = {"max_episode_steps": 7, "num_threads": num_threads, **more}
         env = roll_vec.make_vec(id, rows, **keywords)
-        results.append([env.reset(seed=9), play(env, draw_actions(env, 9))])
+        results.append([env.reset(seed=9), cases.play(env, cases.draw_actions(env, 9))])
         assert bool(runs) == (num_threads > 1)
-        results[-1].append(tuple(env.unroll(draw_actions(env, 20, seed=1))))
+        results[-1].append(tuple(env.unroll(cases.draw_actions(env, 20, seed=1))))
         env.close()
-        env = roll_vec.make_vec(id, rows, autoreset_mode=SAME_STEP, **keywords)
+        env = roll_vec.make_vec(id, rows, autoreset_mode=cases.SAME_STEP, **keywords)
         env.reset(seed=9)
-        results[-1].append(play(env, draw_actions(env, 9)))
+        results[-1].append(cases.play(env, cases.draw_actions(env, 9)))
         env.close()
-    assert_same(*results)
+    cases.assert_same(*results)
 
 
-# ------------------------------------------------------------------- seeds
-
-
-@pytest.mark.parametrize("case", ARRAY_AND_POOL)
+@pytest.mark.parametrize("case", cases.ARRAY_AND_POOL)
 def test_a_first_reset_without_seeds_draws_entropy(case):
-    env, again, other = (make_batch(case, 4, group_size=2) for _ in range(3))
+    env, again, other = (cases.make_batch(case, 4, group_size=2) for _ in range(3))
     assert env.np_random_seed == (None,) * 4
     start = env.reset()
     seeds = env.np_random_seed
     assert all(type(seed) is int and 0 <= seed < 2**64 for seed in seeds)
     # One a group, that can be used again.
     assert seeds[0] == seeds[1] != seeds[2] == seeds[3]
-    assert_same(again.reset(seed=seeds), start)
-    actions = draw_actions(env, 30)
-    assert_same(play(again, actions), play(env, actions))
+    cases.assert_same(again.reset(seed=seeds), start)
+    actions = cases.draw_actions(env, 30)
+    cases.assert_same(cases.play(again, actions), cases.play(env, actions))
     env.reset()
     assert env.np_random_seed == seeds
     other.reset(seed=[None, 7, None, None])

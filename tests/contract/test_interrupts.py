@@ -27,15 +27,7 @@ from roll_vec.errors import (
     UnknownOptionError,
     UnsupportedError,
 )
-from tests.contract import kinds
-from tests.contract.cases import (
-    CASES,
-    MODES,
-    assert_same,
-    draw_actions,
-    is_same,
-    make_batch,
-)
+from tests.contract import cases, kinds
 from tests.thinning import one_in
 
 PACKAGE = str(Path(roll_vec.__file__).parent)
@@ -100,7 +92,7 @@ def choose_numbers(places, count, rng):
 
 
 # The same state of lamps has other bytes each time that it is pickled.
-NAMES = [case for case in CASES if "Lamps" not in case]
+NAMES = [case for case in cases.CASES if "Lamps" not in case]
 
 
 def make_joined(num_envs, **keywords):
@@ -202,10 +194,10 @@ def check_that_all_must_be_reset(env, fresh, actions, state, name):
         now, expected = (
             one.get_state().arrays.get("episodes_first_seeds") for one in (env, fresh)
         )
-        assert_same(now, expected, name)
-    assert_same(env.reset(seed=1), fresh.reset(seed=1), name)
-    assert_same(env.step(actions[0]), fresh.step(actions[0]), name)
-    assert_same(env.step(actions[1]), fresh.step(actions[1]), name)
+        cases.assert_same(now, expected, name)
+    cases.assert_same(env.reset(seed=1), fresh.reset(seed=1), name)
+    cases.assert_same(env.step(actions[0]), fresh.step(actions[0]), name)
+    cases.assert_same(env.step(actions[1]), fresh.step(actions[1]), name)
 
 
 @pytest.mark.parametrize(
@@ -213,13 +205,13 @@ def check_that_all_must_be_reset(env, fresh, actions, state, name):
     [False, pytest.param(True, marks=pytest.mark.slow)],
     ids=["some", "many"],
 )
-@one_in(2, "mode, kind", MODES, [*MAKERS])
+@one_in(2, "mode, kind", cases.MODES, [*MAKERS])
 def test_an_error_leaves_no_half_state(kind, mode, is_dense, no_garbage_collection):
     # Processes start anew after an interrupt, which takes a while.
     count = 1 if kind == "processes" else 100 if is_dense else 4
-    rng = np.random.default_rng([*MAKERS].index(kind) + 100 * MODES.index(mode))
+    rng = np.random.default_rng([*MAKERS].index(kind) + 100 * cases.MODES.index(mode))
     env, twin = make(kind, mode), make(kind, mode)
-    actions = draw_actions(env, 3)
+    actions = cases.draw_actions(env, 3)
     for batch in (env, twin):
         batch.reset(seed=1)
         batch.step(actions[0])
@@ -298,17 +290,17 @@ def test_an_error_leaves_no_half_state_of_one(id, no_garbage_collection):
                 with pytest.raises(ResetNeededError):
                     env.step(action)
             else:
-                assert any(is_same(now, state) for state in (start, after)), where
+                assert any(cases.is_same(now, state) for state in (start, after)), where
             for each in (env, twin):
                 each.reset(seed=7)
-            assert_same(env.step(action), twin.step(action), where)
-            assert is_same(env.get_state(), twin.get_state()), where
+            cases.assert_same(env.step(action), twin.step(action), where)
+            assert cases.is_same(env.get_state(), twin.get_state()), where
 
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_a_second_thread_gets_an_error_and_moves_nothing(kind):
     env, twin = make(kind), make(kind)
-    actions = draw_actions(env, 3)
+    actions = cases.draw_actions(env, 3)
     for batch in (env, twin):
         batch.reset(seed=1)
     state = env.get_state()
@@ -321,14 +313,14 @@ def test_a_second_thread_gets_an_error_and_moves_nothing(kind):
         "level options": lambda batch: batch.set_level_options(num_levels=3),
         "copy": copy.copy,
     }
-    errors, calls = {}, {**calls_of(env, actions, state), **more}
+    raised, calls = {}, {**calls_of(env, actions, state), **more}
 
     def call_all():
         for name, call in calls.items():
             try:
                 call(env)
             except Exception as error:
-                errors[name] = error
+                raised[name] = error
 
     class Plan:
         def __len__(self):
@@ -342,25 +334,25 @@ def test_a_second_thread_gets_an_error_and_moves_nothing(kind):
             return actions[:1][step]
 
     rollout = env.unroll(Plan())
-    assert errors.keys() == calls.keys()
-    for name, error in errors.items():
+    assert raised.keys() == calls.keys()
+    for name, error in raised.items():
         is_refused = isinstance(error, BatchInUseError)
         # Ray's batches refuse copies in any thread.
         assert is_refused or (name == "copy" and isinstance(error, TypeError)), name
-    assert_same(tuple(rollout), tuple(twin.unroll(actions[:1])))
+    cases.assert_same(tuple(rollout), tuple(twin.unroll(actions[:1])))
     # Between calls a batch may change its thread.
-    errors.clear()
-    thread = threading.Thread(target=lambda: errors.update(step=env.step(actions[1])))
+    raised.clear()
+    thread = threading.Thread(target=lambda: raised.update(step=env.step(actions[1])))
     thread.start()
     thread.join()
-    assert_same(errors["step"], twin.step(actions[1]))
+    cases.assert_same(raised["step"], twin.step(actions[1]))
     env.close()
     twin.close()
 
 
 @pytest.mark.parametrize("name", ["step", "reset"])
 def test_a_call_of_another_thread_that_has_just_ended_leaves_nothing(name):
-    env = make_batch("roll_vec/FrozenLake-v1", N)
+    env = cases.make_batch("roll_vec/FrozenLake-v1", N)
     env.reset(seed=1)
     # What is read: the call of the other thread ends after the first look.
     callers = [get_ident() + 1, 0]

@@ -10,26 +10,7 @@ import pytest
 
 from roll_vec.errors import InvalidActionError
 from tests.conftest import JIT_OFF
-from tests.contract.cases import (
-    ALL_CASES,
-    ARRAY_IDS,
-    CASES,
-    DISABLED,
-    LEVELS,
-    MODES,
-    NEXT_STEP,
-    PROCESSES,
-    SAME_STEP,
-    SINGLES,
-    TEXTS,
-    VARIANTS,
-    VIEWS,
-    assert_same,
-    draw_actions,
-    make_batch,
-    make_sync,
-    scale_steps,
-)
+from tests.contract import cases
 from tests.thinning import one_in
 
 NUM_ENVS = 6
@@ -43,12 +24,12 @@ class Lockstep:
 
     def __init__(self, case, mode, group_size=1, **more):
         self.group_size = group_size
-        self.expected = make_sync(case, NUM_ENVS, mode, **more)
+        self.expected = cases.make_sync(case, NUM_ENVS, mode, **more)
         own = {"autoreset_mode": mode, "group_size": group_size, **more}
-        self.copying = make_batch(case, NUM_ENVS, **own)
-        self.reusing = make_batch(case, NUM_ENVS, copy=False, **own)
+        self.copying = cases.make_batch(case, NUM_ENVS, **own)
+        self.reusing = cases.make_batch(case, NUM_ENVS, copy=False, **own)
         self.mode = mode
-        self.has_generators = case in ARRAY_IDS and not more
+        self.has_generators = case in cases.ARRAY_IDS and not more
         self.rng = np.random.default_rng(0)
         for name in SPACES:
             space = getattr(self.expected, name)
@@ -63,8 +44,8 @@ class Lockstep:
             env.close()
 
     def compare(self, expected, copying, reusing):
-        assert_same(copying, expected, "with copies")
-        assert_same(reusing, expected, "without copies")
+        cases.assert_same(copying, expected, "with copies")
+        cases.assert_same(reusing, expected, "without copies")
         observations = reusing[0]
         if isinstance(observations, np.ndarray):
             assert self.reused is None or observations is self.reused
@@ -133,12 +114,12 @@ class Lockstep:
 
     def run(self, steps):
         self.reset(int(self.rng.integers(1 << 31)))
-        for number, actions in enumerate(draw_actions(self.expected, steps)):
+        for number, actions in enumerate(cases.draw_actions(self.expected, steps)):
             if self.rng.random() < 0.1:
                 self.disturb()
-            if self.mode is DISABLED and self.finished.any():
+            if self.mode is cases.DISABLED and self.finished.any():
                 self.reset(self.draw_seed(), self.finished.copy())
-            if self.mode is NEXT_STEP:
+            if self.mode is cases.NEXT_STEP:
                 # These are ignored, whatever they are; the others are not.
                 actions[self.finished] = 99
                 if 0 < self.finished.sum() < NUM_ENVS:
@@ -165,31 +146,31 @@ def run_lockstep(steps, *args, **more):
 # And finite sets of levels, where there are sets.
 KINDS = [
     pytest.param(case, levels, id=f"{case} {levels}")
-    for case in (*ALL_CASES, PROCESSES[0])
-    for levels in ((0, 3) if case in LEVELS and case in SINGLES else (0,))
+    for case in (*cases.ALL_CASES, cases.PROCESSES[0])
+    for levels in ((0, 3) if case in cases.LEVELS and case in cases.SINGLES else (0,))
 ]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", cases.MODES)
 @pytest.mark.parametrize(("case", "num_levels"), KINDS)
 def test_batch_equals_sync_vector_env(case, num_levels, mode):
     levels = {"num_levels": num_levels, "start_level": 5} if num_levels else {}
     # Objects and their workers take longer than arrays, and meet ends sooner.
-    steps = 90 if case in ARRAY_IDS else 60 if case in TEXTS else 40
-    group_size = 2 if case in CASES else 1
-    lockstep = run_lockstep(scale_steps(steps), case, mode, group_size, **levels)
+    steps = 90 if case in cases.ARRAY_IDS else 60 if case in cases.TEXTS else 40
+    group_size = 2 if case in cases.CASES else 1
+    lockstep = run_lockstep(cases.scale_steps(steps), case, mode, group_size, **levels)
     # So few steps as are taken uncompiled need not meet both.
     assert lockstep.terminations or JIT_OFF
     assert lockstep.truncations or JIT_OFF
 
 
-@pytest.mark.parametrize(("case", "obs_mode"), VIEWS)
+@pytest.mark.parametrize(("case", "obs_mode"), cases.VIEWS)
 def test_every_observation_mode_equals_sync_vector_env(case, obs_mode):
     # The mode that has last observations beside the first ones.
-    run_lockstep(scale_steps(25), case, SAME_STEP, obs_mode=obs_mode)
+    run_lockstep(cases.scale_steps(25), case, cases.SAME_STEP, obs_mode=obs_mode)
 
 
-@one_in(3, "mode, variant", MODES, VARIANTS)
+@one_in(3, "mode, variant", cases.MODES, cases.VARIANTS)
 def test_options_equal_sync_vector_env(variant, mode):
     case, more = variant
-    run_lockstep(scale_steps(60), case, mode, **more)
+    run_lockstep(cases.scale_steps(60), case, mode, **more)

@@ -13,27 +13,12 @@ import pytest
 
 from roll_vec.spaces import UnicodeText
 from tests.conftest import JIT_OFF
-from tests.contract.cases import (
-    ARRAY_CASES,
-    ARRAY_IDS,
-    CASES,
-    SAME_STEP,
-    SINGLES,
-    TEXT_OBSERVATIONS,
-    assert_same,
-    draw_actions,
-    is_pooled,
-    make_batch,
-    scribble,
-    single_keywords,
-)
-
-# ------------------------------------------------------ arrays that are returned
+from tests.contract import cases
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases.CASES)
 def test_garbage_does_no_harm_without_copies_either(case):
-    env, twin = make_batch(case, copy=False), make_batch(case)
+    env, twin = cases.make_batch(case, copy=False), cases.make_batch(case)
     observations, _ = env.reset(seed=0)
     texts = tuple(observations)
     first, _ = twin.reset(seed=0)
@@ -41,20 +26,18 @@ def test_garbage_does_no_harm_without_copies_either(case):
     env.reset(options={"reset_mask": mask})
     twin.reset(options={"reset_mask": mask.copy()})
     mask[:] = True
-    for row in draw_actions(env, 30):
-        scribble(observations)
+    for row in cases.draw_actions(env, 30):
+        cases.scribble(observations)
         given = row.copy()
         result, expected = env.step(given), twin.step(row)
-        assert_same(given, row)
+        cases.assert_same(given, row)
         given[:] = 99
-        assert_same(result, expected)
-        scribble((result, env.successes, env.get_attr("num_env_steps")))
+        cases.assert_same(result, expected)
+        cases.scribble((result, env.successes, env.get_attr("num_env_steps")))
     if isinstance(first, tuple):
         assert observations == texts == first
-    assert_same(env.reset(), twin.reset())
+    cases.assert_same(env.reset(), twin.reset())
 
-
-# -------------------------------------------------- what an environment costs
 
 # Strings and dicts of Python 3.10 are larger.
 KIBIBYTE = 1024 if sys.version_info >= (3, 11) else 1124
@@ -62,13 +45,13 @@ KIBIBYTE = 1024 if sys.version_info >= (3, 11) else 1124
 
 def grid_of_six(case):
     """Return the keywords that make an id's boards 6 × 6."""
-    if "dim_room" in single_keywords(case):
+    if "dim_room" in cases.single_keywords(case):
         return {"dim_room": (6, 6), "num_boxes": 3, "num_levels": 64}
-    if is_pooled(case):
+    if cases.is_pooled(case):
         return {}
-    if "size" in single_keywords(case):
+    if "size" in cases.single_keywords(case):
         return {"size": 6}
-    view = {"obs_mode": "grid"} if case in ARRAY_IDS else {}
+    view = {"obs_mode": "grid"} if case in cases.ARRAY_IDS else {}
     return {"desc": ["SFFFFF"] * 5 + ["FFFFFG"], "map_name": None, **view}
 
 
@@ -77,9 +60,11 @@ def allocated_by(case, num_envs):
     gc.collect()
     tracemalloc.start()
     try:
-        env = make_batch(case, num_envs, autoreset_mode=SAME_STEP, **grid_of_six(case))
+        env = cases.make_batch(
+            case, num_envs, autoreset_mode=cases.SAME_STEP, **grid_of_six(case)
+        )
         env.reset(seed=0)
-        for row in draw_actions(env, 2):
+        for row in cases.draw_actions(env, 2):
             result = env.step(row)
         kept, peak = tracemalloc.get_traced_memory()
         assert result is not None
@@ -90,7 +75,7 @@ def allocated_by(case, num_envs):
 
 
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
-@pytest.mark.parametrize("case", [*ARRAY_CASES, "roll_vec/Countdown-v0"])
+@pytest.mark.parametrize("case", [*cases.ARRAY_CASES, "roll_vec/Countdown-v0"])
 def test_an_environment_takes_a_kibibyte_and_an_object_a_few(case):
     """Each environment more costs less, kept and at most.
 
@@ -98,7 +83,7 @@ def test_an_environment_takes_a_kibibyte_and_an_object_a_few(case):
     of five without them is enough.
     """
     few, many, limits = 1024, 4096, (KIBIBYTE, 2 * KIBIBYTE)
-    if is_pooled(case):
+    if cases.is_pooled(case):
         # Two spaces, a parser, attributes and names of each object.
         few, many, limits = 32, 96, (6 * KIBIBYTE, 8 * KIBIBYTE)
     allocated_by(case, few)
@@ -113,11 +98,11 @@ def test_an_environment_takes_a_kibibyte_and_an_object_a_few(case):
 
 @pytest.mark.slow
 @pytest.mark.skipif(JIT_OFF, reason="takes minutes uncompiled")
-@pytest.mark.parametrize("case", SINGLES)
+@pytest.mark.parametrize("case", cases.SINGLES)
 def test_steps_leave_nothing_behind(case):
-    env = make_batch(case, 16, autoreset_mode=SAME_STEP)
+    env = cases.make_batch(case, 16, autoreset_mode=cases.SAME_STEP)
     env.reset(seed=0)
-    actions = draw_actions(env, 60)
+    actions = cases.draw_actions(env, 60)
 
     def kept_after(rows):
         for row in rows:
@@ -135,13 +120,17 @@ def test_steps_leave_nothing_behind(case):
 
 
 @pytest.mark.parametrize(
-    "case", [*ARRAY_IDS, *(case for case in TEXT_OBSERVATIONS if case in SINGLES)]
+    "case",
+    [
+        *cases.ARRAY_IDS,
+        *(case for case in cases.TEXT_OBSERVATIONS if case in cases.SINGLES),
+    ],
 )
 def test_spaces_of_texts_share_all_but_their_generator(case):
-    more = {"obs_mode": "text"} if case in ARRAY_IDS else {}
-    env = make_batch(case, 64, **more)
+    more = {"obs_mode": "text"} if case in cases.ARRAY_IDS else {}
+    env = cases.make_batch(case, 64, **more)
     pairs = [(env.observation_space, env.single_observation_space)]
-    if case in TEXT_OBSERVATIONS:
+    if case in cases.TEXT_OBSERVATIONS:
         pairs.append((env.action_space, env.single_action_space))
     for batched, single in pairs:
         assert isinstance(single, UnicodeText)
@@ -152,17 +141,14 @@ def test_spaces_of_texts_share_all_but_their_generator(case):
                 assert value is vars(single)[name] or name == "_np_random"
 
 
-# ------------------------------------------------------------- what is not pickled
-
-
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases.CASES)
 def test_pickle_is_small(case):
     # State, streams and spaces, with nothing of the levels or of code.
     sizes = []
     for num_envs in (64, 128):
-        env = make_batch(case, num_envs, autoreset_mode=SAME_STEP)
+        env = cases.make_batch(case, num_envs, autoreset_mode=cases.SAME_STEP)
         env.reset(seed=0)
         sizes.append(len(pickle.dumps(env)))
     # Instances have attributes of their own, with names and spaces.
-    each = 4096 if is_pooled(case) else 1024
+    each = 4096 if cases.is_pooled(case) else 1024
     assert sizes[1] - sizes[0] < 64 * each

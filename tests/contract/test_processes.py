@@ -11,12 +11,7 @@ import pytest
 from numba.core.compiler_lock import global_compiler_lock
 
 from tests.conftest import JIT_OFF
-from tests.contract.cases import (
-    assert_same,
-    draw_actions,
-    make_batch,
-    play,
-)
+from tests.contract import cases
 from tests.splits import count_runs, split_all
 
 SECONDS = 120  # only a hang takes so long
@@ -82,16 +77,16 @@ def run_in_child(method, work):
 )
 def test_child_goes_on_where_the_parent_used_threads(case, more, monkeypatch):
     split_all(monkeypatch, 2)
-    env = make_batch(case, 1000, **more)
+    env = cases.make_batch(case, 1000, **more)
     env.reset(seed=0)
-    actions = draw_actions(env, 4)
+    actions = cases.draw_actions(env, 4)
     runs = count_runs(monkeypatch)
-    play(env, actions[:2])
+    cases.play(env, actions[:2])
     assert runs
-    work = functools.partial(play, env, actions[2:])
+    work = functools.partial(cases.play, env, actions[2:])
     results = run_in_child(METHODS[0], work)
     # The parent's own is untouched, and its threads still work.
-    assert_same(play(env, actions[2:]), results)
+    cases.assert_same(cases.play(env, actions[2:]), results)
 
 
 def take_compiler_lock():
@@ -119,7 +114,7 @@ def test_child_can_compile_where_a_thread_of_the_parent_was_compiling():
 
 def first_observations(first, size):
     """Return the first observations of a part of a batch."""
-    env = make_batch("roll_vec/Sokoban-v0", size)
+    env = cases.make_batch("roll_vec/Sokoban-v0", size)
     return env.reset(seed=20 + first)[0]
 
 
@@ -135,13 +130,13 @@ def test_a_process_that_never_imported_the_package():
         # As data loaders do: parts of a batch that is whole elsewhere.
         parts = pool.starmap_async(first_observations, [(0, 3), (3, 5)]).get(SECONDS)
         # And a batch of objects goes on there.
-        env = make_batch(POOLED[0], 4)
+        env = cases.make_batch(POOLED[0], 4)
         env.reset(seed=0)
-        actions = draw_actions(env, 24)
-        play(env, actions[:4])
-        results = pool.apply_async(play, (env, actions[4:])).get(SECONDS)
-    assert_same(play(env, actions[4:]), results)
+        actions = cases.draw_actions(env, 24)
+        cases.play(env, actions[:4])
+        results = pool.apply_async(cases.play, (env, actions[4:])).get(SECONDS)
+    cases.assert_same(cases.play(env, actions[4:]), results)
     expected = gymnasium.make("roll_vec/Sokoban-v0").reset(seed=3)[0]
-    assert_same(single.reset(seed=3)[0], expected)
-    assert_same(batch.reset(seed=2)[0][1], expected)
-    assert_same(np.concatenate(parts), first_observations(0, 8))
+    cases.assert_same(single.reset(seed=3)[0], expected)
+    cases.assert_same(batch.reset(seed=2)[0][1], expected)
+    cases.assert_same(np.concatenate(parts), first_observations(0, 8))

@@ -140,16 +140,13 @@ def test_mistakes_are_told_at_registration(rule, code, message, tmp_path):
     assert "tests_rules/Mine-v0" not in gymnasium.registry
 
 
-WALK_STATE = WALK.state
-
-
 CLASHES = [
     ({"num_envs": 3, "__annotations__": {"num_envs": int}}, "no keywords of gymn"),
     ({"place": 3, "__annotations__": {"place": int}}, r"Mine\.state: expected names"),
     ({"state": {"seed": np.int32, "board": np.uint8}, "infos": ("seed",)}, "Mine"),
     ({"infos": ("success", "level")}, r"Mine\.infos: expected names"),
     (
-        {"state": {**WALK_STATE, "success": (np.bool_, 2)}},
+        {"state": {**WALK.state, "success": (np.bool_, 2)}},
         "success'.: expected np.bool_",
     ),
     ({"sizes": [1], "__annotations__": {"sizes": list}}, "use a tuple"),
@@ -165,9 +162,8 @@ CLASHES = [
 
 @pytest.mark.parametrize(("change", "told"), CLASHES)
 def test_names_kinds_and_boards_that_cannot_be_are_told(change, told):
-    bases = (WALK,)
     with pytest.raises(InvalidOptionError, match=told):
-        roll_vec.register("tests_rules/Mine-v0", type("Mine", bases, change))
+        roll_vec.register("tests_rules/Mine-v0", type("Mine", (WALK,), change))
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,8 @@ from roll_vec.errors import InvalidOptionError, UnsupportedError
 from roll_vec.evaluation import find_split, play_split, splits_of
 from roll_vec.testing import check_vector_env
 from tests.conftest import JIT_OFF
+from tests.contract import rules
 from tests.contract.cases import GAME_IDS, MODES, assert_same, play, single_info
-from tests.contract.rules import (
-    FAMILIES,
-    RANDOM,
-    Corridor,
-    Hunt,
-    register_families,
-)
 from tests.envs.test_classic_control import CLASSES
 from tests.splits import count_runs, split_all
 
@@ -37,15 +31,15 @@ MERGE, WALK = "tests_rules/Merge-v0", "tests_rules/Walk-v0"
 CLASSIC = [f"roll_vec/{name}" for name in CLASSES]
 EVERY = [
     pytest.param(id, mode, marks=[] if is_fast else [pytest.mark.slow])
-    for id in (*FAMILIES, *RANDOM, *GAME_IDS)
+    for id in (*rules.FAMILIES, *rules.RANDOM, *GAME_IDS)
     for mode in MODES
-    for is_fast in [id in {*FAMILIES} or (id in CLASSIC and mode is MODES[1])]
+    for is_fast in [id in {*rules.FAMILIES} or (id in CLASSIC and mode is MODES[1])]
 ]
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _families(module_forgets_ids):
-    register_families(FAMILIES | RANDOM)
+    rules.register_families(rules.FAMILIES | rules.RANDOM)
 
 
 @pytest.fixture(autouse=True)
@@ -103,8 +97,6 @@ def test_an_id_of_ones_own_has_a_split(id):
         find_split(id, "train")
 
 
-# ------------------------------------------------------------------ JIT off
-
 # Plays pickled batches on, in a process that has not seen their ids.
 PLAY = """
 import hashlib, pickle, sys
@@ -135,8 +127,8 @@ def run(code, *arguments, **environment):
 @pytest.mark.parametrize(
     "ids",
     [
-        [*FAMILIES],
-        pytest.param([*RANDOM][:5], marks=pytest.mark.slow),
+        [*rules.FAMILIES],
+        pytest.param([*rules.RANDOM][:5], marks=pytest.mark.slow),
         pytest.param(GAME_IDS, marks=pytest.mark.slow),
     ],
     ids=len,
@@ -165,7 +157,7 @@ def fail(env, rng):
         rng.integers(env.door - env.door)
 
 
-class Failing(Corridor):
+class Failing(rules.Corridor):
     """An array is read outside in ``observe``, or ``step`` raises."""
 
     kind: int = 0
@@ -250,7 +242,7 @@ def test_an_exception_is_the_same_on_several_threads(kind, monkeypatch):
 
 
 def test_a_text_of_ones_own_and_other_symbols():
-    class Mine(FAMILIES[WALK]):
+    class Mine(rules.FAMILIES[WALK]):
         def text(self, env):
             env.place[0] += 1  # of a copy
             env.place[0] -= 1 if env.place[1] == 0 else 0
@@ -325,12 +317,9 @@ def test_numbers_that_are_read_only_are_copied():
     assert_same(checked, actions)
 
 
-# --------------------------------------------------------------- levels of a method
-
-
 def test_a_level_option_that_rules_read_cannot_change():
     content = {"__doc__": "A hunt.", "LEVEL_OPTIONS": ("num_levels", "size")}
-    cls = type("Fixed", (Hunt,), content)
+    cls = type("Fixed", (rules.Hunt,), content)
     roll_vec.register("tests_rules/Fixed-v0", cls)
     envs = roll_vec.make_vec("tests_rules/Fixed-v0", 2)
     envs.reset(seed=0)

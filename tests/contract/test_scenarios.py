@@ -22,22 +22,8 @@ from roll_vec.errors import (
     PendingResultsError,
     ResetNeededError,
 )
-from tests.contract.cases import (
-    DISABLED,
-    MODES,
-    assert_same,
-)
-from tests.contract.kinds import (
-    ALL,
-    COPIES,
-    WALKED,
-    Fragile,
-    N,
-    draw,
-    part_of,
-    register_kinds,
-    results_of,
-)
+from tests.contract import kinds
+from tests.contract.cases import DISABLED, MODES, assert_same
 from tests.pool.cases import EACH_EXECUTOR, FAULTS_ON_PURPOSE
 from tests.thinning import one_in
 
@@ -46,7 +32,7 @@ pytestmark = FAULTS_ON_PURPOSE
 
 @pytest.fixture(scope="module", autouse=True)
 def _registered(module_forgets_ids):
-    register_kinds()
+    kinds.register_kinds()
 
 
 def close(*envs):
@@ -56,8 +42,8 @@ def close(*envs):
 
 def random_mask(rng):
     """Return a mask of some environments, at least of one."""
-    mask = rng.random(N) < 0.6
-    mask[rng.integers(N)] = True
+    mask = rng.random(kinds.N) < 0.6
+    mask[rng.integers(kinds.N)] = True
     return mask
 
 
@@ -81,17 +67,17 @@ class Walk:
     """
 
     def __init__(self, kind, mode, seed, path):
-        self.kind, self.mode, self.path = WALKED[kind], mode, path
+        self.kind, self.mode, self.path = kinds.WALKED[kind], mode, path
         self.rng = np.random.default_rng(seed)
         keywords = {"autoreset_mode": mode, "group_size": 2}
         self.envs = [
-            self.kind.make(N, **keywords),
-            self.kind.local(N, **keywords),
+            self.kind.make(kinds.N, **keywords),
+            self.kind.local(kinds.N, **keywords),
         ]
         self.envs[0].reset(seed=seed)
         # Snapshots, the environments that have ended there, and the observations, if
         # the last call has returned all of them.
-        self.nodes = [(self.envs[0].get_state(), np.zeros(N, bool), None)]
+        self.nodes = [(self.envs[0].get_state(), np.zeros(kinds.N, bool), None)]
         self.edges = [[]]
         self.num_repeated = 0
 
@@ -106,7 +92,7 @@ class Walk:
                 self.go_to(which, node, is_new=places[which] is None)
             if self.rng.random() < 0.15 and self.kind.copies:
                 env = self.envs[which]
-                self.envs[which] = COPIES[self.rng.choice(self.kind.copies)](env)
+                self.envs[which] = kinds.COPIES[self.rng.choice(self.kind.copies)](env)
                 env.close()
             places[which] = self.take_edge(which, node, f"call {number}")
         assert self.num_repeated >= num_calls // 5
@@ -121,7 +107,7 @@ class Walk:
             state = VectorState.load(self.path, allow_pickle=pickled)
         if self.rng.random() < 0.3 and not is_new:
             # From rows in another order, all at once or some environments first.
-            order = self.rng.permutation(N)
+            order = self.rng.permutation(kinds.N)
             moved = VectorState.concatenate(
                 [state.select_rows([0]), state.select_rows(order)]
             )
@@ -165,8 +151,8 @@ class Walk:
         names += ["send"] * all(isinstance(one, PoolVectorEnv) for one in self.envs)
         name = self.rng.choice(names)
         seed, mask = int(self.rng.integers(1 << 40)), random_mask(self.rng)
-        actions = draw(env, 3, seed)
-        rows = self.rng.integers(N, size=N)
+        actions = kinds.draw(env, 3, seed)
+        rows = self.rng.integers(kinds.N, size=kinds.N)
         if name == "unroll" and self.mode is DISABLED:
             name = "step"
         return functools.partial(
@@ -193,7 +179,7 @@ class Walk:
         env_ids = (mask & ~ended).nonzero()[0]
         if not len(env_ids):
             return None, ended
-        env.send(part_of(actions[0], env_ids), env_ids)
+        env.send(kinds.part_of(actions[0], env_ids), env_ids)
         result, over = copy.deepcopy(env.recv(None)), ended.copy()
         if self.mode is DISABLED:
             over[env_ids] = result[2] | result[3]
@@ -215,7 +201,7 @@ class Walk:
         return (observations, result), ended
 
 
-@one_in(3, "kind, mode", [*WALKED], MODES)
+@one_in(3, "kind, mode", [*kinds.WALKED], MODES)
 def test_every_pass_from_a_snapshot_gives_the_same_results(kind, mode, tmp_path):
     walk = Walk(kind, mode, 5, tmp_path / "state.npz")
     walk.walk(24)
@@ -224,12 +210,12 @@ def test_every_pass_from_a_snapshot_gives_the_same_results(kind, mode, tmp_path)
 # ---------------------------------------------------------------------- copies
 
 
-@pytest.mark.parametrize("kind", [kind for kind in ALL if ALL[kind].copies])
+@pytest.mark.parametrize("kind", [kind for kind in kinds.ALL if kinds.ALL[kind].copies])
 def test_copies_before_the_first_reset_and_after_the_end(kind):
     """Copies of batches that play: ``Walk``."""
-    env = ALL[kind].make(N, copy=False)
-    way = COPIES[ALL[kind].copies[len(kind) % len(ALL[kind].copies)]]
-    other, (actions,) = way(env), draw(env, 1, seed=2)
+    env = kinds.ALL[kind].make(kinds.N, copy=False)
+    way = kinds.COPIES[kinds.ALL[kind].copies[len(kind) % len(kinds.ALL[kind].copies)]]
+    other, (actions,) = way(env), kinds.draw(env, 1, seed=2)
     with pytest.raises(ResetNeededError):
         other.step(actions)
     assert_same(other.reset(seed=3), env.reset(seed=3))
@@ -242,12 +228,12 @@ def test_copies_before_the_first_reset_and_after_the_end(kind):
 
 
 def test_what_cannot_be_copied_says_so():
-    env = ALL["plain"].make(N)
+    env = kinds.ALL["plain"].make(kinds.N)
     env.reset(seed=1)
     for way in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError, match="lock"):
             way(env)
-    env.step(draw(env, 1, seed=0)[0])
+    env.step(kinds.draw(env, 1, seed=0)[0])
     env.close()
 
 
@@ -264,23 +250,23 @@ def check_refused(env, twin, table):
     for call, error, *words in table:
         with pytest.raises(error, match=words[0] if words else None):
             call(env)
-    actions = draw(env, 3, seed=6)
+    actions = kinds.draw(env, 3, seed=6)
     for batch in actions:
         assert_same(env.step(batch), twin.step(batch))
 
 
 @EACH_OF_FEW
 def test_calls_at_the_wrong_time_move_nothing(kind):
-    env, twin, never_reset = (ALL[kind].make(N) for _ in range(3))
+    env, twin, never_reset = (kinds.ALL[kind].make(kinds.N) for _ in range(3))
     never_reset.close()
-    actions = draw(env, 2, seed=5)
-    ids = range(N)
+    actions = kinds.draw(env, 2, seed=5)
+    ids = range(kinds.N)
     moves = {
         "step": lambda batch: batch.step(actions[0]),
         "unroll": lambda batch: batch.unroll(actions),
         "get_state": lambda batch: batch.get_state(),
         "masked reset": lambda batch: batch.reset(
-            options={"reset_mask": np.arange(N) < 2}
+            options={"reset_mask": np.arange(kinds.N) < 2}
         ),
     }
     for call in moves.values():
@@ -295,21 +281,23 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
             with pytest.raises(ClosedError, match="closed"):
                 call(env)
         return
-    bad_ids = ([N], [-1], [0, 0], [0.5], [[0]], "a")
+    bad_ids = ([kinds.N], [-1], [0, 0], [0.5], [[0]], "a")
     table = [
         (lambda b, k=k: b.recv(**k), InvalidOptionError, "min_envs: no results are")
         for k in ({}, {"min_envs": 0}, {"min_envs": "a"}, {"min_envs": None})
     ]
     table += [
         (
-            lambda b, i=i: b.send(part_of(actions[0], [0] * len(i)), i),
+            lambda b, i=i: b.send(kinds.part_of(actions[0], [0] * len(i)), i),
             InvalidOptionError,
         )
         for i in bad_ids
     ]
-    table += [(lambda b: b.send(part_of(actions[0], [0]), [0, 1]), InvalidActionError)]
+    table += [
+        (lambda b: b.send(kinds.part_of(actions[0], [0]), [0, 1]), InvalidActionError)
+    ]
     check_refused(env, twin, table)
-    env.send(part_of(actions[0], [1]), [1])
+    env.send(kinds.part_of(actions[0], [1]), [1])
     waits = (-1, -float("inf"), float("nan"), "x", 1j, np.array([1]))
     told = "timeout: expected"
     table = [
@@ -320,7 +308,7 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
         *moves.values(),
         lambda b: b.reset(),
         lambda b: b.set_state(state),
-        lambda b: b.send(part_of(actions[0], [2, 1]), [2, 1]),
+        lambda b: b.send(kinds.part_of(actions[0], [2, 1]), [2, 1]),
     ]
     # Workers may be busy with these objects.
     pending += [lambda b: b.call("render"), lambda b: b.get_attr("render_mode")]
@@ -333,12 +321,12 @@ def test_calls_at_the_wrong_time_move_nothing(kind):
         if error is PendingResultsError:
             assert isinstance(caught.value, gymnasium.error.AlreadyPendingCallError)
     others = [i for i in ids if i != 1]
-    env.send(part_of(actions[0], others), others)
+    env.send(kinds.part_of(actions[0], others), others)
     result = env.recv(None)
-    assert results_of(result, ids) == results_of(twin.step(actions[0]), ids)
+    assert kinds.results_of(result, ids) == kinds.results_of(twin.step(actions[0]), ids)
     assert_same(env.step(actions[1]), twin.step(actions[1]))
     # Closed with results outstanding.
-    env.send(part_of(actions[0], [1]), [1])
+    env.send(kinds.part_of(actions[0], [1]), [1])
     env.close()
     env.close()
     assert env.closed
@@ -355,7 +343,7 @@ WITH_FAULT = ("a",) * 4 + ("fault:raise", "a")
 
 def receive_all(env):
     """Send the actions, and receive until there is an error."""
-    env.send(WITH_FAULT, range(N))
+    env.send(WITH_FAULT, range(kinds.N))
     while True:
         env.recv()
 
@@ -363,14 +351,14 @@ def receive_all(env):
 @pytest.mark.parametrize("by_recv", [False, True])
 @EACH_EXECUTOR
 def test_a_warning_that_raises_demands_a_reset(workers, by_recv):
-    env = PoolVectorEnv([Fragile] * N, **workers)
+    env = PoolVectorEnv([kinds.Fragile] * kinds.N, **workers)
     env.reset(seed=1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(EnvironmentFaultWarning, match="environment 4 failed"):
             receive_all(env) if by_recv else env.step(WITH_FAULT)
     with pytest.raises(ResetNeededError):
-        env.step(("a",) * N)
+        env.step(("a",) * kinds.N)
     env.reset(seed=1)
-    assert not env.step(("a",) * N)[3].any()
+    assert not env.step(("a",) * kinds.N)[3].any()
     env.close()

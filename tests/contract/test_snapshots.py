@@ -10,86 +10,67 @@ import pickle
 import numpy as np
 import pytest
 
-from roll_vec import VectorState
-from roll_vec.errors import (
-    EnvironmentFaultError,
-    InvalidFileError,
-    InvalidOptionError,
-    InvalidStateError,
-    ResetNeededError,
-    RollVecError,
-)
-from tests.contract.cases import (
-    ARRAY_AND_POOL,
-    ARRAY_CASES,
-    DISABLED,
-    assert_same,
-    assert_undisturbed,
-    draw_actions,
-    make_batch,
-    make_single,
-    play,
-    rows_at,
-)
+from roll_vec import VectorState, errors
+from tests.contract import cases
 
 
-@pytest.mark.parametrize("case", ARRAY_CASES)
+@pytest.mark.parametrize("case", cases.ARRAY_CASES)
 def test_a_row_is_a_single_environment(case):
-    envs = make_batch(case, 4, max_episode_steps=-1)
+    envs = cases.make_batch(case, 4, max_episode_steps=-1)
     envs.reset(seed=6)
-    play(envs, draw_actions(envs, 7))
+    cases.play(envs, cases.draw_actions(envs, 7))
     state = envs.get_state()
-    env = make_single(case, max_episode_steps=-1)
+    env = cases.make_single(case, max_episode_steps=-1)
     env.reset(seed=0)
-    batch = draw_actions(envs, 1, seed=2)[0]
+    batch = cases.draw_actions(envs, 1, seed=2)[0]
     for env_id in range(4):
         get_state = env.get_wrapper_attr("get_state")
         env.get_wrapper_attr("set_state")(state.row(env_id))
-        assert_same(get_state(), state.row(env_id) | {"has_ended": False})
+        cases.assert_same(get_state(), state.row(env_id) | {"has_ended": False})
         if state.arrays["has_ended"][env_id]:
             continue
         expected = env.step(batch[env_id])
         envs.set_state(state)
         observations, rewards, *_ = envs.step(batch)
-        np.testing.assert_array_equal(rows_at(observations, env_id), expected[0])
+        np.testing.assert_array_equal(cases.rows_at(observations, env_id), expected[0])
         assert rewards[env_id] == expected[1]
 
 
-@pytest.mark.parametrize("case", ARRAY_AND_POOL)
+@pytest.mark.parametrize("case", cases.ARRAY_AND_POOL)
 def test_what_is_of_other_batches_is_refused_and_named(case, twins):
     envs, twin = twins
     state = envs.get_state()
     others = {
-        "autoreset": make_batch(case, 4, autoreset_mode=DISABLED),
-        "77": make_batch(case, 4, max_episode_steps=77),
-        "one of": make_batch("tests_vector/Lamps-v0", 4),
+        "autoreset": cases.make_batch(case, 4, autoreset_mode=cases.DISABLED),
+        "77": cases.make_batch(case, 4, max_episode_steps=77),
+        "one of": cases.make_batch("tests_vector/Lamps-v0", 4),
     }
     for word, other in others.items():
         other.reset(seed=0)
         for batch, given in ((envs, other.get_state()), (other, state)):
-            with pytest.raises(InvalidStateError, match=word):
+            with pytest.raises(errors.InvalidStateError, match=word):
                 batch.set_state(given)
     for rows in ([4], [-1], [0.5], 1):
-        with pytest.raises(InvalidOptionError, match="rows"):
+        with pytest.raises(errors.InvalidOptionError, match="rows"):
             state.select_rows(rows)
     for rows in (range(3), [4] * 4, [-1] * 4, [0.0] * 4, 5):
-        with pytest.raises(InvalidOptionError, match="rows"):
+        with pytest.raises(errors.InvalidOptionError, match="rows"):
             envs.set_state(state, rows=rows)
-    with pytest.raises(ResetNeededError):
-        make_batch(case, 4).set_state(state, mask=np.arange(4) < 2)
-    with pytest.raises(InvalidOptionError, match="rows"):
+    with pytest.raises(errors.ResetNeededError):
+        cases.make_batch(case, 4).set_state(state, mask=np.arange(4) < 2)
+    with pytest.raises(errors.InvalidOptionError, match="rows"):
         envs.set_state(state.select_rows([0, 1, 2]))
     for bad, word in (
         ([], "at least one"),
         ([state, others["77"].get_state()], "77"),
         ([state, 5], "VectorState"),
     ):
-        with pytest.raises(InvalidStateError, match=word):
+        with pytest.raises(errors.InvalidStateError, match=word):
             VectorState.concatenate(bad)
-    assert_undisturbed(envs, twin)
+    cases.assert_undisturbed(envs, twin)
 
 
-@pytest.mark.parametrize("case", ARRAY_CASES[:1])
+@pytest.mark.parametrize("case", cases.ARRAY_CASES[:1])
 @pytest.mark.parametrize("version", [1, 99])
 def test_another_version_is_refused(version, twins, tmp_path, monkeypatch):
     state, path = twins[0].get_state(), tmp_path / "other.npz"
@@ -97,11 +78,8 @@ def test_another_version_is_refused(version, twins, tmp_path, monkeypatch):
         patch.setattr("roll_vec.vector.vector_state.STATE_VERSION", version)
         state.save(path)
     words = rf"other\.npz.*{version}.*reads version 2.*roll_vec 0\.2\.0 reads version 1"
-    with pytest.raises(InvalidFileError, match=words):
+    with pytest.raises(errors.InvalidFileError, match=words):
         VectorState.load(path)
-
-
-# ------------------------------------------------------------- changed snapshots
 
 
 def changed_copies(state):
@@ -119,12 +97,12 @@ def changed_copies(state):
     yield VectorState(state.id, state.configuration, own)
 
 
-@pytest.mark.parametrize("case", ARRAY_CASES)
+@pytest.mark.parametrize("case", cases.ARRAY_CASES)
 def test_a_changed_snapshot_is_checked_again(twins):
     envs, twin = twins
     state = envs.get_state()
     for changed in changed_copies(state):
-        with pytest.raises(InvalidStateError):
+        with pytest.raises(errors.InvalidStateError):
             envs.set_state(changed)
     for array in state.arrays.values():
         with pytest.raises(ValueError, match="read-only"):
@@ -139,7 +117,7 @@ def test_a_changed_snapshot_is_checked_again(twins):
             table.clear()
     assert pickle.loads(pickle.dumps(state)) == copy.deepcopy(state) == state
     envs.set_state(state)
-    assert_undisturbed(envs, twin)
+    cases.assert_undisturbed(envs, twin)
 
 
 def forged_states(state):
@@ -154,9 +132,9 @@ def forged_states(state):
             yield {**state.arrays, name: other}
 
 
-@pytest.mark.parametrize("case", ARRAY_AND_POOL)
+@pytest.mark.parametrize("case", cases.ARRAY_AND_POOL)
 def test_forged_arrays_are_no_foreign_errors(case, tmp_path):
-    envs = make_batch(case, 4)
+    envs = cases.make_batch(case, 4)
     envs.reset(seed=8)
     state, path = envs.get_state(), tmp_path / "state.npz"
     num_refused = 0
@@ -171,18 +149,18 @@ def test_forged_arrays_are_no_foreign_errors(case, tmp_path):
     for arrays in forged_states(state):
         try:
             forged = VectorState(state.id, state.configuration, arrays)
-        except InvalidStateError:
+        except errors.InvalidStateError:
             num_refused += 1
             continue
         for call in calls:
             try:
                 call(forged)
-            except RollVecError:
+            except errors.RollVecError:
                 num_refused += 1
     assert num_refused > 40
 
 
-@pytest.mark.parametrize("case", ARRAY_AND_POOL)
+@pytest.mark.parametrize("case", cases.ARRAY_AND_POOL)
 def test_a_changed_value_is_refused_or_a_state(twins):
     """Values whose file has a correct checksum: no crash, and no half of a state."""
     envs, twin = twins
@@ -199,13 +177,13 @@ def test_a_changed_value_is_refused_or_a_state(twins):
             try:
                 changed = VectorState(state.id, state.configuration, arrays)
                 envs.set_state(changed)
-                play(envs, draw_actions(envs, 3, seed=4))
-            except InvalidStateError:
+                cases.play(envs, cases.draw_actions(envs, 3, seed=4))
+            except errors.InvalidStateError:
                 num_refused += 1
-                assert_same(dict(envs.get_state().arrays), dict(before))
-            except EnvironmentFaultError:
+                cases.assert_same(dict(envs.get_state().arrays), dict(before))
+            except errors.EnvironmentFaultError:
                 # An environment's own `set_state` has refused its part.
                 num_refused += 1
             envs.set_state(state)
     assert num_refused > 12
-    assert_undisturbed(envs, twin)
+    cases.assert_undisturbed(envs, twin)

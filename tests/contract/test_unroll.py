@@ -16,28 +16,7 @@ from roll_vec.errors import (
     ResetNeededError,
 )
 from tests.conftest import JIT_OFF
-from tests.contract.cases import (
-    ALL_CASES,
-    ARRAY_CASES,
-    ARRAY_IDS,
-    CASES,
-    DISABLED,
-    LIMIT,
-    MODES,
-    NEXT_STEP,
-    OBS_MODES,
-    SAME_STEP,
-    VARIANTS,
-    VIEWS,
-    assert_equal_steps,
-    assert_needs_reset,
-    assert_same,
-    assert_undisturbed,
-    draw_actions,
-    lowest_action,
-    make_batch,
-    scribble,
-)
+from tests.contract import cases
 from tests.thinning import one_in
 
 # More than the 16 steps after which environments wait for levels.
@@ -49,8 +28,8 @@ SOKOBAN, LAKE, LAKES, LAMPS = (
     "tests_vector/Lamps-v0",
 )
 PLAYED = {
-    **{case: (case, {}) for case in ALL_CASES},
-    **{f"variant {number}": variant for number, variant in enumerate(VARIANTS)},
+    **{case: (case, {}) for case in cases.ALL_CASES},
+    **{f"variant {number}": variant for number, variant in enumerate(cases.VARIANTS)},
     "masks of a lake": (LAKE, {"action_mask": True}),
     # After a step of `make_pair` they end in step 16, and then wait for levels.
     "rooms that end before a wait": (SOKOBAN, {"max_episode_steps": 17}),
@@ -61,18 +40,18 @@ PLAYED = {
 }
 PLAYED |= {
     f"{id} {obs_mode}": (id, {"obs_mode": obs_mode, "group_size": 2, "copy": False})
-    for id, obs_mode in VIEWS
-    if not JIT_OFF or obs_mode in OBS_MODES[:2]
+    for id, obs_mode in cases.VIEWS
+    if not JIT_OFF or obs_mode in cases.OBS_MODES[:2]
 }
 
 
 def make_pair(case, **more):
     """Return two batches at the same point in the middle of episodes."""
-    pair = [make_batch(case, N, **more) for _ in range(2)]
+    pair = [cases.make_batch(case, N, **more) for _ in range(2)]
     for env in pair:
         env.reset(seed=2)
-        *_, terminations, truncations, _ = env.step([lowest_action(env)] * N)
-        if env.autoreset_mode is DISABLED and (terminations | truncations).any():
+        *_, terminations, truncations, _ = env.step([cases.lowest_action(env)] * N)
+        if env.autoreset_mode is cases.DISABLED and (terminations | truncations).any():
             env.reset()
         env.reset(options={"reset_mask": np.arange(N) == 1})
     return pair
@@ -83,7 +62,10 @@ def play_out(env, actions):
     results = []
     for batch in actions:
         results.append(copy.deepcopy(env.step(batch)))
-        if env.autoreset_mode is DISABLED and (results[-1][2] | results[-1][3]).any():
+        if (
+            env.autoreset_mode is cases.DISABLED
+            and (results[-1][2] | results[-1][3]).any()
+        ):
             break
     return results
 
@@ -99,10 +81,10 @@ def check_equal(env, twin, actions, ignores_garbage=False):
             batch[result[2] | result[3]] = 99
     rollout = env.unroll(actions)
     assert type(rollout) is Rollout
-    assert_equal_steps(env, rollout, results)
-    assert_same(env.successes, twin.successes)
+    cases.assert_equal_steps(env, rollout, results)
+    cases.assert_same(env.successes, twin.successes)
     assert env.get_attr("num_env_steps") == twin.get_attr("num_env_steps")
-    if env.autoreset_mode is DISABLED:
+    if env.autoreset_mode is cases.DISABLED:
         finished = results[-1][2] | results[-1][3]
         for batch in (env, twin):
             batch.reset(options={"reset_mask": finished} if finished.any() else None)
@@ -112,18 +94,18 @@ def check_equal(env, twin, actions, ignores_garbage=False):
 def check_rounds(env, twin):
     """Compare rollouts that begin where episodes have just ended, or go on."""
     # In DISABLED mode a rollout ends at the first end, such as the limit.
-    ends, actions = 0, draw_actions(env, 2 * T)
+    ends, actions = 0, cases.draw_actions(env, 2 * T)
     for start in (0, T):
-        is_last = env.autoreset_mode is NEXT_STEP and start > 0
+        is_last = env.autoreset_mode is cases.NEXT_STEP and start > 0
         rollout = check_equal(env, twin, actions[start : start + T], is_last)
         ends += (rollout.terminations | rollout.truncations).sum()
         # Nothing is shared with the environment.
-        scribble(tuple(rollout))
-    assert ends > (0 if env.autoreset_mode is DISABLED else 3)
-    assert_undisturbed(env, twin)
+        cases.scribble(tuple(rollout))
+    assert ends > (0 if env.autoreset_mode is cases.DISABLED else 3)
+    cases.assert_undisturbed(env, twin)
 
 
-@one_in(3, "mode, variant", MODES, PLAYED)
+@one_in(3, "mode, variant", cases.MODES, PLAYED)
 def test_unroll_equals_as_many_steps(variant, mode, monkeypatch):
     case, more = variant
     if JIT_OFF and case.startswith(SOKOBAN):
@@ -133,51 +115,56 @@ def test_unroll_equals_as_many_steps(variant, mode, monkeypatch):
     check_rounds(*make_pair(case, autoreset_mode=mode, **more))
 
 
-# ------------------------------------------------------------- policies, memory
-
-
-@one_in(3, "mode, case, copies", MODES, [LAKE, f"{SOKOBAN} text", LAMPS], [True, False])
+@one_in(
+    3,
+    "mode, case, copies",
+    cases.MODES,
+    [LAKE, f"{SOKOBAN} text", LAMPS],
+    [True, False],
+)
 def test_a_policy_sees_what_the_step_before_returned_and_may_overwrite_it(
     case, mode, copies
 ):
     env, twin = make_pair(case, autoreset_mode=mode, copy=copies)
-    steps = 3 if mode is DISABLED else T
-    actions = list(draw_actions(env, steps))
-    if mode is DISABLED:
-        actions = [[lowest_action(env)] * N] * steps
-    current = copy.deepcopy(env.step([lowest_action(env)] * N)[0])
-    twin.step([lowest_action(env)] * N)
+    steps = 3 if mode is cases.DISABLED else T
+    actions = list(cases.draw_actions(env, steps))
+    if mode is cases.DISABLED:
+        actions = [[cases.lowest_action(env)] * N] * steps
+    current = copy.deepcopy(env.step([cases.lowest_action(env)] * N)[0])
+    twin.step([cases.lowest_action(env)] * N)
     heard = []
 
     def policy(observations):
         heard.append(copy.deepcopy(observations))
-        scribble(observations)
+        cases.scribble(observations)
         return actions[len(heard) - 1]
 
     rollout = env.unroll(policy, steps)
-    assert_same(tuple(rollout), tuple(twin.unroll(actions)))
-    assert_same(heard, [current, *rollout.observations[:-1]])
-    assert_undisturbed(env, twin)
+    cases.assert_same(tuple(rollout), tuple(twin.unroll(actions)))
+    cases.assert_same(heard, [current, *rollout.observations[:-1]])
+    cases.assert_undisturbed(env, twin)
 
 
-@one_in(2, "mode, case", [NEXT_STEP, SAME_STEP], [*ARRAY_IDS, f"{SOKOBAN} text", LAMPS])
+@one_in(
+    2,
+    "mode, case",
+    [cases.NEXT_STEP, cases.SAME_STEP],
+    [*cases.ARRAY_IDS, f"{SOKOBAN} text", LAMPS],
+)
 def test_out_is_written_into_and_equal(case, mode):
     env, twin = make_pair(case, autoreset_mode=mode)
-    actions = draw_actions(env, 2 * T)
+    actions = cases.draw_actions(env, 2 * T)
     first = env.unroll(actions[:T])
     again = env.unroll(actions[T:], out=first)
     twin.unroll(actions[:T])
-    assert_same(tuple(again), tuple(twin.unroll(actions[T:])))
+    cases.assert_same(tuple(again), tuple(twin.unroll(actions[T:])))
     for given, written in zip(first[:4], again[:4], strict=True):
         assert (
             written is given or np.shares_memory(written, given) or case[-4:] == "text"
         )
-    if mode is SAME_STEP and isinstance(again.observations, np.ndarray):
+    if mode is cases.SAME_STEP and isinstance(again.observations, np.ndarray):
         assert np.shares_memory(again.infos["final_obs"], first.infos["final_obs"])
-    assert_undisturbed(env, twin)
-
-
-# ------------------------------------------------------------- what is refused
+    cases.assert_undisturbed(env, twin)
 
 
 PLAN, POLICY = np.ones((3, N), int), lambda observations: PLAN[0]
@@ -200,7 +187,7 @@ def test_what_is_no_plan_is_refused_and_nothing_moves():
     for plan, num_steps, told in NO_PLANS:
         with pytest.raises((InvalidActionError, InvalidOptionError), match=told):
             env.unroll(plan, num_steps)
-    assert_undisturbed(env, twin)
+    cases.assert_undisturbed(env, twin)
 
 
 # By field of a rollout: what it does not write into, with its words.
@@ -215,22 +202,24 @@ NO_OUTS = [
 
 
 def test_an_output_that_does_not_fit_is_refused_and_nothing_moves():
-    env, twin = make_pair(SOKOBAN, autoreset_mode=SAME_STEP)
+    env, twin = make_pair(SOKOBAN, autoreset_mode=cases.SAME_STEP)
     out = copy.deepcopy(env).unroll(PLAN)
     for name, change, told in NO_OUTS:
         with pytest.raises(InvalidOptionError, match=rf"^out\.{name}.*{told}"):
             env.unroll(PLAN, out=out._replace(**{name: change(out)}))
     with pytest.raises(InvalidOptionError, match="out: expected a Rollout"):
         env.unroll(PLAN, out=3)
-    assert_undisturbed(env, twin)
+    cases.assert_undisturbed(env, twin)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases.CASES)
 def test_disabled_names_the_row_and_the_step(case):
-    env, twin, guide = (make_batch(case, N, autoreset_mode=DISABLED) for _ in range(3))
+    env, twin, guide = (
+        cases.make_batch(case, N, autoreset_mode=cases.DISABLED) for _ in range(3)
+    )
     for batch in (env, twin, guide):
         batch.reset(seed=2)
-    actions = draw_actions(env, T)
+    actions = cases.draw_actions(env, T)
     results = play_out(guide, actions)
     row = np.flatnonzero(results[-1][2] | results[-1][3])[0]
     told = rf"^step {len(results)}: environments \[{row}.*reset_mask"
@@ -240,16 +229,16 @@ def test_disabled_names_the_row_and_the_step(case):
         env.unroll(actions[:1])
     for batch in (env, twin):
         batch.reset(seed=2)
-    assert_same(tuple(env.unroll(actions[:1])), tuple(twin.unroll(actions[:1])))
+    cases.assert_same(tuple(env.unroll(actions[:1])), tuple(twin.unroll(actions[:1])))
     # And what has ended before the call.
     with pytest.raises(ResetNeededError, match=rf"^step 0: environments \[{row}"):
         guide.unroll(actions[:1])
 
 
-@one_in(2, "mode, case", [NEXT_STEP, SAME_STEP], ARRAY_CASES)
+@one_in(2, "mode, case", [cases.NEXT_STEP, cases.SAME_STEP], cases.ARRAY_CASES)
 def test_an_invalid_action_after_the_first_demands_a_reset(case, mode):
     env, twin = make_pair(case, autoreset_mode=mode)
-    plan = draw_actions(env, T)
+    plan = cases.draw_actions(env, T)
     # Past the first ends, at a step that resets nothing.
     results = play_out(copy.deepcopy(twin), plan)
     ended = [result[2] | result[3] for result in results]
@@ -257,16 +246,16 @@ def test_an_invalid_action_after_the_first_demands_a_reset(case, mode):
     plan[step, 2] = 77
     with pytest.raises(InvalidActionError, match=rf"^step {step}: .*77.*\[2\]"):
         env.unroll(plan)
-    if mode is NEXT_STEP:
+    if mode is cases.NEXT_STEP:
         # Where no step ignores an action, all are checked first.
-        assert_needs_reset(env, twin)
+        cases.assert_needs_reset(env, twin)
     plan[0, 2] = 77
     with pytest.raises(InvalidActionError, match=r"^step 0: "):
         env.unroll(plan)
-    assert_undisturbed(env, twin)
+    cases.assert_undisturbed(env, twin)
 
 
-@one_in(2, "mode, case", [NEXT_STEP, SAME_STEP], [SOKOBAN, LAKES])
+@one_in(2, "mode, case", [cases.NEXT_STEP, cases.SAME_STEP], [SOKOBAN, LAKES])
 def test_a_level_that_cannot_be_drawn_demands_a_reset(case, mode):
     env, twin = make_pair(case, autoreset_mode=mode)
     source = env.unwrapped.engine.level_provider
@@ -281,10 +270,10 @@ def test_a_level_that_cannot_be_drawn_demands_a_reset(case, mode):
 
     source.generate = fail
     with pytest.raises(LevelGenerationError, match="no level"):
-        env.unroll(draw_actions(env, 3 * LIMIT))
+        env.unroll(cases.draw_actions(env, 3 * cases.LIMIT))
     source.generate = generate
     assert len(calls) == 2
-    assert_needs_reset(env, twin)
+    cases.assert_needs_reset(env, twin)
 
 
 @pytest.mark.parametrize("copies", [True, False])
@@ -293,13 +282,13 @@ def test_a_policy_that_raises_demands_a_reset_after_a_step(case, copies):
     env, twin = make_pair(case, copy=copies)
     for batch in (env, twin):
         batch.reset(seed=5)
-    plan = iter(draw_actions(env, 20))
+    plan = iter(cases.draw_actions(env, 20))
     with pytest.raises(StopIteration):
         env.unroll(lambda observations: next(plan), 30)
-    assert_needs_reset(env, twin)
+    cases.assert_needs_reset(env, twin)
     with pytest.raises(StopIteration):
         env.unroll(lambda observations: next(plan), 30)
-    assert_undisturbed(env, twin)
+    cases.assert_undisturbed(env, twin)
 
 
 @pytest.mark.skipif(JIT_OFF, reason="kernels make arrays as well")
@@ -309,9 +298,9 @@ def test_steps_that_are_not_made_are_not_looked_up(obs_mode, monkeypatch):
     def dirty(shape, dtype=np.float64):
         return np.full(shape, 255, dtype)
 
-    keywords = {"obs_mode": obs_mode, "autoreset_mode": DISABLED}
+    keywords = {"obs_mode": obs_mode, "autoreset_mode": cases.DISABLED}
     env, twin = make_pair(SOKOBAN, **keywords)
-    actions = draw_actions(env, 2 * LIMIT)
+    actions = cases.draw_actions(env, 2 * cases.LIMIT)
     with pytest.raises(ResetNeededError):
         copy.deepcopy(twin).unroll(actions)  # compiles
     observer, highest = env.unwrapped.engine.observer, []
@@ -329,4 +318,4 @@ def test_steps_that_are_not_made_are_not_looked_up(obs_mode, monkeypatch):
         with pytest.raises(ResetNeededError):
             env.unroll(actions)
     assert max(highest) < observer.options.FAMILY.num_codes
-    assert_needs_reset(env, twin)
+    cases.assert_needs_reset(env, twin)

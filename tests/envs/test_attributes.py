@@ -9,11 +9,7 @@ import pytest
 
 import roll_vec
 from roll_vec.descriptions import describe_env
-from roll_vec.errors import (
-    FrozenAttributeError,
-    InvalidOptionError,
-    InvalidStateError,
-)
+from roll_vec.errors import FrozenAttributeError, InvalidOptionError, InvalidStateError
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract.cases import ALL_IDS, assert_same
 from tests.envs.test_classic_control import KEYWORDS
@@ -120,9 +116,6 @@ def test_s_is_gymnasiums_and_can_be_set(name):
     assert env.s == mine[0]
 
 
-# ------------------------------------------------------------ any game of rules
-
-
 @pytest.mark.parametrize("id", [*ALL_IDS, "roll_vec/Taxi-v4"])
 def test_nothing_that_is_set_is_lost(id):
     if ENVIRONMENTS[id].pooled:
@@ -169,8 +162,6 @@ def test_options_and_constants_are_refused_as_by_a_batch(id, name):
         with pytest.raises(FrozenAttributeError, match=f"{name} cannot be set"):
             change()
 
-
-# ------------------------------------------------------------------- reset options
 
 BOUNDS = {
     "CartPole-v1": {"low": -0.1, "high": 0.3},
@@ -231,9 +222,6 @@ def test_bad_bounds_are_refused_and_move_nothing(name, bounds):
         with pytest.raises(InvalidOptionError, match=r"options\['"):
             env.reset(seed=2, options=options)
         assert_same(env.unwrapped.get_state(), before)
-
-
-# ------------------------------------------------------------- a class of a user
 
 
 class Ball(roll_vec.ArrayEnv):

@@ -13,8 +13,6 @@ from tests.conftest import JIT_OFF
 from tests.envs.countdown.tasks import check, evaluate, grade, grade_with, make_grader
 from tests.oracles import countdown as oracle
 
-# ------------------------------------------------------------------ large values
-
 
 def test_values_beyond_int64_are_exact():
     greatest = 10**9 - 1
@@ -49,14 +47,7 @@ def test_at_the_bound_of_int64(side, bits):
             check(text, nums, target)
 
 
-# -------------------------------------------------------------------- properties
-
-FORMS = (
-    {},
-    {"unary_minus": True},
-    {"operators": "+-"},
-    {"any_numbers": True},
-)
+FORMS = ({}, {"unary_minus": True}, {"operators": "+-"}, {"any_numbers": True})
 ALPHABETS = [
     "0123456789+-*/()",
     "0123456789+-*/() \t\n\r",
@@ -78,9 +69,6 @@ texts = st.one_of(
 @example("1/0", [0, 1], {})
 def test_any_text_is_graded_as_by_the_oracle(text, nums, form):
     check(text, nums, 12, **form)
-
-
-# ------------------------------------------------------------- the lenient notation
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,6 @@ def test_rooms_have_their_own_numbers_of_boxes():
         assert (single.num_boxes, single.boxes_on_target) == (boxes, boxes - 1)
 
 
-# ------------------------------------------------------------- one set in a process
-
-
 def test_a_path_is_read_once_until_it_changes(path):
     first, again = gymnasium.make(SOKOBAN, levels=path), sokoban.batch(str(path))
     levels = first.unwrapped.options.levels

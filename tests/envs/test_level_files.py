@@ -21,8 +21,6 @@ EXPECTED = {sokoban.ID: sokoban.EXPECTED, lake.ID: lake.EXPECTED}
 MAPS, LETTERS = lake.MAPS, lake.LETTERS
 ROOMS = sokoban.EXPECTED
 
-# -------------------------------------------------------------------------- forms
-
 FORMS = {
     sokoban.ID: {
         "one text of all": [sokoban.COLLECTION],
@@ -102,8 +100,6 @@ def test_a_real_file_is_read_as_it_is_written(shared):
     assert room_files.load_levels(file.parent) == found
 
 
-# ----------------------------------------------------------------- collections
-
 SMALL, WIDE = "#####\n#@$.#\n#####", "#######\n#+ $ *#\n#######"
 # These two rooms, as people write them down.
 TEXTS = {
@@ -165,9 +161,6 @@ def test_the_screens_of_a_folder_have_the_order_of_their_numbers(tmp_path):
     (tmp_path / "README").write_text(SMALL)
     players = (room_files.load_levels(tmp_path).grids == 5).argmax(axis=2)[:, 1]
     assert players.tolist() == [1, 2, 3]
-
-
-# ------------------------------------------------------------- checks, cell by cell
 
 
 def fault_of(grid):

@@ -100,9 +100,6 @@ def test_targets_are_powers_of_two(target):
         gymnasium.make(MERGING, target=target)
 
 
-# ------------------------------------------------------------------ sliding tiles
-
-
 def measure_boards(size):
     """Return the fewest moves of each board that can be solved, by its numbers."""
     goal = (*range(1, size * size), 0)

@@ -9,13 +9,8 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Text
 
+from roll_vec import errors
 from roll_vec.arrays.state_checks import FINITE
-from roll_vec.errors import (
-    ClosedError,
-    InvalidSeedError,
-    InvalidStateError,
-    ResetNeededError,
-)
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract.cases import ALL_IDS, assert_same
 from tests.mutations import change_each
@@ -47,10 +42,7 @@ PLAYED = {
     },
 }
 WRONG_ENTRIES = {
-    COUNTDOWN: (
-        {"nums": [10**30]},
-        {"nums": [True, 2]},
-    ),
+    COUNTDOWN: ({"nums": [10**30]}, {"nums": [True, 2]}),
     WEBSHOP: (),
     SOKOBAN: (
         {"elapsed_steps": np.int32(-1)},
@@ -195,10 +187,10 @@ def test_states_outside_an_episode(id):
         new, used = env.get_state(), started(id)
         used.set_state(new)
         assert used.get_state() == new
-        with pytest.raises(ResetNeededError):
+        with pytest.raises(errors.ResetNeededError):
             used.step("1")
     else:
-        with pytest.raises(ResetNeededError):
+        with pytest.raises(errors.ResetNeededError):
             env.get_state()
     env.reset(seed=3)
     for step in range(200):
@@ -214,7 +206,7 @@ def test_states_outside_an_episode(id):
     env.set_state(ended)
     assert_same(env.get_state(), ended)
     if is_text(env):
-        with pytest.raises(ResetNeededError, match="must be reset"):
+        with pytest.raises(errors.ResetNeededError, match="must be reset"):
             env.step("1")
     assert_same((env.reset(), env.get_state()), expected)
 
@@ -232,12 +224,12 @@ def test_a_state_that_does_not_fit_moves_nothing(id):
         for entry in ({"episode": "1"}, {"episode": (1 << 63) - 1}, {"stream": -1}):
             states.append({**before, "stream": {**before["stream"], **entry}})
     for state in states:
-        with pytest.raises(InvalidStateError, match="state"):
+        with pytest.raises(errors.InvalidStateError, match="state"):
             env.set_state(state)
         assert_same(env.get_state(), before)
     assert_same(play_on(env), play_on(twin))
     env.close()
-    with pytest.raises(ClosedError):
+    with pytest.raises(errors.ClosedError):
         env.set_state(before)
 
 
@@ -253,7 +245,7 @@ def test_a_state_at_its_limits_is_played_on(id):
             state = {**before, name: np.full_like(before[name], limit)}
             try:
                 env.set_state(state)
-            except InvalidStateError:
+            except errors.InvalidStateError:
                 continue  # It fits no other variable.
             for action in actions[:: len(actions) // 30 + 1]:
                 env.set_state(state)
@@ -277,7 +269,7 @@ def test_a_changed_state_is_kept_or_refused(id, num_kept):
             env.set_state(changed)
             kept.append(place)
             env.set_state(before)
-        except InvalidStateError as error:
+        except errors.InvalidStateError as error:
             assert str(error).startswith("state: ")  # noqa: PT017
         assert_same(env.get_state(), before)
     assert len(kept) == num_kept, kept
@@ -287,7 +279,7 @@ def test_a_resumed_environment_begins_that_episode():
     env, twin = make(SOKOBAN), make(SOKOBAN)
     env.reset(seed=1)
     env.resume(7, 3)
-    with pytest.raises(ResetNeededError):
+    with pytest.raises(errors.ResetNeededError):
         env.get_state()
     twin.reset(seed=7)
     for _ in range(2):
@@ -303,6 +295,6 @@ def test_what_comes_after_an_end_or_is_refused_takes_nothing_back():
     assert env.step("Right")[2]
     assert not env.step("no action")[2]
     assert env.get_state()["has_ended"]
-    with pytest.raises(InvalidSeedError):
+    with pytest.raises(errors.InvalidSeedError):
         env.reset(seed=-1)
     assert env.get_state()["has_ended"]

@@ -133,8 +133,6 @@ def test_the_solver_plays_best_by_gymnasiums_transitions(name, original, keyword
             state, _ = env.reset()
 
 
-# ------------------------------------------------------------------ Blackjack
-
 CARDS = [(card, (4 if card == 10 else 1) / 13) for card in range(1, 11)]
 
 

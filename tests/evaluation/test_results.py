@@ -308,9 +308,7 @@ def test_episodes_of_other_splits_are_refused(run, tmp_path):
 # ----------------------------------------------------------------------- comparisons
 
 
-# `roll-vec eval compare --compare` prints every figure: tests/cli/golden/eval.session.
-
-
+# `roll-vec eval compare` prints every figure: tests/cli/golden/eval.session.
 def test_a_comparison_needs_the_same_episodes(tmp_path):
     first = write(tmp_path / "a", [record(0, 1.0), record(1), record(2)])
     second = write(tmp_path / "b", [record(2, 1.0), record(3)])

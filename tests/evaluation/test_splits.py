@@ -14,22 +14,15 @@ import pytest
 import roll_vec
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.errors import InvalidOptionError
-from roll_vec.evaluation import evaluate, find_split, play_episodes
+from roll_vec.evaluation import evaluate, find_split, play_episodes, splits
 from roll_vec.evaluation.difficulty import draw_levels
 from roll_vec.evaluation.results import ResultHeader
-from roll_vec.evaluation.splits import (
-    DIGESTS,
-    DIGESTS_FILE,
-    SEEDS_FILE,
-    SPLITS,
-    TEST_START,
-)
 from roll_vec.registration import ENVIRONMENTS
 
 SHOP = "roll_vec/WebShop-v0"
 # Thousands of pages of a shop take seconds.
 SLOW = [pytest.mark.slow]
-BUILT_IN = [split for by_name in SPLITS.values() for split in by_name.values()]
+BUILT_IN = [split for by_name in splits.SPLITS.values() for split in by_name.values()]
 ALL = [
     pytest.param(
         split,
@@ -48,9 +41,9 @@ def test_a_split_has_the_episodes_of_its_digest(split):
 
 def test_every_id_of_the_package_has_a_test_split():
     built_in = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
-    assert list(SPLITS) == built_in
-    assert [f"{split.id} {split.name}" for split in BUILT_IN] == list(DIGESTS)
-    assert all("test" in by_name for by_name in SPLITS.values())
+    assert list(splits.SPLITS) == built_in
+    assert [f"{split.id} {split.name}" for split in BUILT_IN] == list(splits.DIGESTS)
+    assert all("test" in by_name for by_name in splits.SPLITS.values())
 
 
 def test_a_digest_notices_each_part():
@@ -86,9 +79,6 @@ def test_other_names_and_keywords_that_would_change_the_task_are_refused():
             rooms.make_vec(2, **keywords)
     space = rooms.make_vec(2, obs_mode="planes").single_observation_space
     assert space.shape == (7, 6, 6)
-
-
-# ----------------------------------------------- shops in files of the user
 
 
 @pytest.fixture(scope="module")
@@ -148,11 +138,13 @@ if __name__ == "__main__":
     for split in BUILT_IN:
         if split.bands:
             more = {**split.keywords, **split.bands}
-            _, seeds = draw_levels(split.id, 1000, start_level=TEST_START, **more)
+            _, seeds = draw_levels(
+                split.id, 1000, start_level=splits.TEST_START, **more
+            )
             name = json.dumps(f"{split.id} {split.name}")
             lines.append(
                 f" {name}: {json.dumps(seeds.tolist(), separators=(',', ':'))}"
             )
-    Path(str(SEEDS_FILE)).write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    Path(str(splits.SEEDS_FILE)).write_text("{\n" + ",\n".join(lines) + "\n}\n")
     digests = {f"{x.id} {x.name}": x.digest or x.compute_digest() for x in BUILT_IN}
-    Path(str(DIGESTS_FILE)).write_text(json.dumps(digests, indent=1) + "\n")
+    Path(str(splits.DIGESTS_FILE)).write_text(json.dumps(digests, indent=1) + "\n")

@@ -59,9 +59,6 @@ def read_rows(path):
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
 
-# -------------------------------------------------------------------- what is written
-
-
 def test_an_output_is_that_of_the_golden_file(make, tmp_path):
     def walk(turn):
         places = zip(turn.episodes, turn.steps, strict=True)
@@ -128,9 +125,6 @@ def test_a_row_of_vision_is_a_chat_with_pictures(make, tmp_path):
     assert features["images"]["feature"] == {"_type": "Image"}
 
 
-# ------------------------------------------------------------------------------ rows
-
-
 @pytest.mark.parametrize("num_envs", [1, 7])
 def test_only_successes_are_rows_in_the_order_of_seeds(make, num_envs):
     envs, tally = make(5, **DRY), Tally()
@@ -184,9 +178,6 @@ def test_episodes_that_an_error_ended_are_left_out_and_others_played(make):
     assert [row.seed for row in select_rows(fail([3, 4, 5], 0), tally)] == [4]
 
 
-# -------------------------------------------------------------------- whole or not
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
 def test_an_export_that_ends_early_leaves_nothing(make, tmp_path, name, error):
@@ -232,9 +223,6 @@ def test_only_files_are_replaced_and_only_on_request(make, tmp_path, monkeypatch
     with pytest.raises(InvalidOptionError, match="a path where nothing is yet"):
         export("new.jsonl", envs, appear())
     assert (tmp_path / "new.jsonl").read_text() == "of another process"
-
-
-# -------------------------------------------------------------------------- refusals
 
 
 def test_what_a_row_cannot_hold_is_refused_before_anything_is_played(make, tmp_path):

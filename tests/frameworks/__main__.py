@@ -33,7 +33,20 @@ from tests.frameworks.results import Results, read_results, write_results
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run frameworks; return how many failed."""
-    args = make_parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.frameworks",
+        description="Run the program of each framework's page and its comparisons, "
+        "and write frameworks.json and the tables and figures of the pages.  The other "
+        "frameworks keep their results.",
+    )
+    add = parser.add_argument
+    names = f"only these of {', '.join(FRAMEWORKS)}"
+    add("names", nargs="*", metavar="NAME", choices=FRAMEWORKS, help=names)
+    clones = "of clones of the frameworks that PyPI does not have"
+    add("--checkouts", type=Path, metavar="FOLDER", default=Path(), help=clones)
+    keep = "keep the virtual environments here, and use those that are here"
+    add("--keep", type=Path, metavar="FOLDER", help=keep)
+    args = parser.parse_args(arguments)
     # A run that is stopped ends its program too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     results = read_results()
@@ -46,33 +59,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     write_pages([])
     sys.stdout.write(f"failed: {', '.join(failures) or 'none'}\n")
     return len(failures)
-
-
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.frameworks",
-        description="Run the program of each framework's page and its comparisons, "
-        "and write frameworks.json and the tables and figures of the pages.  The other "
-        "frameworks keep their results.",
-    )
-    add = parser.add_argument
-    names = f"only these of {', '.join(FRAMEWORKS)}"
-    add("names", nargs="*", metavar="NAME", choices=FRAMEWORKS, help=names)
-    add(
-        "--checkouts",
-        type=Path,
-        metavar="FOLDER",
-        default=Path(),
-        help="of clones of the frameworks that PyPI does not have",
-    )
-    add(
-        "--keep",
-        type=Path,
-        metavar="FOLDER",
-        help="keep the virtual environments here, and use those that are here",
-    )
-    return parser
 
 
 def run_all(
@@ -103,13 +89,6 @@ def run_all(
         seconds = f"{time.monotonic() - start:.0f} s"
         words = f"{title}: {result['status']} after {seconds} {result['reason']}"
         sys.stdout.write(f"{words.rstrip()}\n")
-        for row in result.get("rows", ()):
-            rates = [
-                f"{row[x]:,.3g} {row['unit']}" for x in ("theirs", "ours") if x in row
-            ]
-            sys.stdout.write(
-                f"    {row['what']}: {', '.join([row['result'], *rates])}\n"
-            )
         sys.stdout.flush()
     return failures
 

@@ -78,9 +78,7 @@ FRAMEWORKS = {
         Checkout("mll-lab-nu/VAGEN", "2936322a6f6c02fbd29ca28e4b6ec37eefefc081"),
     ),
     "trl": Framework(
-        "TRL",
-        "trl==1.16.* torch transformers datasets",
-        extras="webshop",
+        "TRL", "trl==1.16.* torch transformers datasets", extras="webshop"
     ),
     "verifiers": Framework("verifiers", "verifiers==0.4.* uv", ("3.12", "3.11")),
     "openenv": Framework("OpenEnv", "openenv==0.10.*"),

@@ -21,6 +21,7 @@ from roll_vec.testing import check_vector_env
 from tests.contract.cases import (
     NEXT_STEP,
     SAME_STEP,
+    TASKS,
     assert_same,
     register_custom_ids,
 )
@@ -35,18 +36,7 @@ ROOMS = {"dim_room": (5, 5), "num_boxes": 1, **LIMIT}
 # Three in stacked arrays, one game twice; two pools.  Id, environments, group size.
 GAMES = {
     "rooms": (SOKOBAN, 4, 2, {**ROOMS, **WORDS, "format_penalty": -0.25}),
-    "tasks": (
-        COUNTDOWN,
-        2,
-        1,
-        {
-            "num_numbers": 2,
-            "number_range": (1, 4),
-            "target_range": (1, 9),
-            "max_steps": 5,
-            "max_episode_steps": 4,
-        },
-    ),
+    "tasks": (COUNTDOWN, 2, 1, {**TASKS, "max_steps": 5, "max_episode_steps": 4}),
     "lakes": (LAKES, 2, 2, {"size": 4, **WORDS, **LIMIT}),
     "masked": (SOKOBAN, 1, 1, {**ROOMS, **WORDS, "action_mask": True}),
     "guesses": ("tests_vector/Guess-v0", 3, 3, LIMIT),
@@ -129,9 +119,6 @@ def test_snapshots_of_unlike_parts(tmp_path):
     with pytest.raises(InvalidStateError, match="without rows"):
         env.set_state(state, rows=range(NUM_ENVS))
     assert_same(env.step(actions), results)
-
-
-# -------------------------------------------------------------------------- errors
 
 
 def test_a_level_that_a_part_cannot_draw_demands_a_reset(monkeypatch):
@@ -228,9 +215,6 @@ def test_parts_that_do_not_fit():
     env.set_level_options(num_levels=3)
     assert env.parts[0].get_attr("num_levels") == (3,) * 4
     assert not make_lakes().fault_counts.any()
-
-
-# ------------------------------------------------------------------- other methods
 
 
 @pytest.mark.parametrize(

@@ -216,9 +216,6 @@ def test_processes_that_never_start():
         make_env(SOKOBAN, 4, 3, group_size=2)
 
 
-# ------------------------------------------------------------------------- errors
-
-
 def test_an_option_that_all_shards_refuse_moves_nothing():
     sharded, local = make_pair("roll_vec/CartPole-v1", 4, 2)
     for env in (sharded, local):

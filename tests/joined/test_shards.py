@@ -8,23 +8,10 @@ import pytest
 
 from roll_vec import VectorState
 from roll_vec.errors import InvalidActionError, ResetNeededError
-from tests.contract.cases import (
-    DISABLED,
-    MODES,
-    NEXT_STEP,
-    assert_same,
-    id_of,
-    vector_keywords,
-)
+from tests.contract import cases
 from tests.contract.kinds import FragileWithStates, draw
 from tests.contract.rules import register_families
-from tests.joined.local_actors import (
-    actors_of,
-    make_env,
-    make_local,
-    make_pair,
-    restarts_of,
-)
+from tests.joined import local_actors
 from tests.pool.cases import FAULTS_ON_PURPOSE
 from tests.pool.envs import Drifter
 from tests.thinning import one_in
@@ -51,7 +38,7 @@ def _ids(module_forgets_ids):
 
 
 def case(name, **more):
-    return id_of(name), {**vector_keywords(name), **more}
+    return cases.id_of(name), {**cases.vector_keywords(name), **more}
 
 
 CASES = {
@@ -81,7 +68,7 @@ class Play:
     def both(self, function, where):
         """Call a function of each batch; compare, and return, the results."""
         sharded, local = (copy.deepcopy(function(env)) for env in self.envs)
-        assert_same(sharded, local, where)
+        cases.assert_same(sharded, local, where)
         return local
 
     def run(self, num_calls):
@@ -112,13 +99,13 @@ class Play:
             self.reset(where, self.ended.copy())
         (batch,) = self.actions(1)
         result = self.both(lambda env: env.step(copy.deepcopy(batch)), where)
-        if self.mode is DISABLED:
+        if self.mode is cases.DISABLED:
             self.ended = result[2] | result[3]
         values = [env.successes.tolist() for env in self.envs]
         assert values[0] == values[1]
 
     def unroll(self, where):
-        if self.mode is DISABLED:
+        if self.mode is cases.DISABLED:
             return
         batches = self.actions(4)
         if self.rng.random() < 0.3:
@@ -128,7 +115,7 @@ class Play:
                 tuple(env.unroll(lambda _, it=it: next(it), 4))
                 for env, it in zip(self.envs, calls, strict=True)
             ]
-            assert_same(*results, where)
+            cases.assert_same(*results, where)
         else:
             self.both(lambda env: tuple(env.unroll(batches)), where)
 
@@ -153,64 +140,68 @@ class Play:
         self.ended = np.where(keywords.get("mask", True), new, self.ended)
 
 
-@one_in(4, "name, mode, num_shards, dies", [*CASES], MODES, [1, 2, 3], [False, True])
+@one_in(
+    4, "name, mode, num_shards, dies", [*CASES], cases.MODES, [1, 2, 3], [False, True]
+)
 def test_random_calls(name, mode, num_shards, dies):
     id, keywords = CASES[name]()
     keywords |= {"autoreset_mode": mode, "group_size": 2}
     shards = {"snapshot_interval": 4}
     deaths = DEATHS if dies else {}
-    sharded, local = make_pair(
+    sharded, local = local_actors.make_pair(
         id, N, num_shards, seed=3, deaths=deaths, shards=shards, **keywords
     )
     play = Play(sharded, local, 5, is_exact=name not in INEXACT)
     play.run(40)
-    assert (restarts_of(sharded) > 3) == dies
+    assert (local_actors.restarts_of(sharded) > 3) == dies
     for env in (sharded, local):
         env.close()
 
 
-@pytest.mark.parametrize("mode", MODES[:2], ids=lambda mode: mode.value)
+@pytest.mark.parametrize("mode", cases.MODES[:2], ids=lambda mode: mode.value)
 def test_a_long_unroll_writes_into_the_arrays_of_the_last(mode):
     deaths = {(0, 3): "late", (2, 2): "early"}
-    sharded, local = make_pair(
+    sharded, local = local_actors.make_pair(
         SOKOBAN, 5, 3, deaths=deaths, autoreset_mode=mode, **ROOMS
     )
     actions = np.random.default_rng(0).integers(1, 5, (2, 10, 5))
     first, result = (env.unroll(actions[0]) for env in (local, sharded))
-    assert_same(tuple(result), tuple(first))
+    cases.assert_same(tuple(result), tuple(first))
     again = sharded.unroll(actions[1], out=result)
-    assert_same(tuple(again), tuple(local.unroll(actions[1], out=first)))
+    cases.assert_same(tuple(again), tuple(local.unroll(actions[1], out=first)))
     assert again.rewards is result.rewards
     assert np.shares_memory(again.observations, result.observations)
 
 
 def test_snapshots_fit_other_numbers_of_shards():
     keywords = {**ROOMS, "group_size": 2}
-    first, second = (make_env(SOKOBAN, N, count, **keywords) for count in (2, 3))
-    larger = make_local(SOKOBAN, 2 * N, **keywords)
+    first, second = (
+        local_actors.make_env(SOKOBAN, N, count, **keywords) for count in (2, 3)
+    )
+    larger = local_actors.make_local(SOKOBAN, 2 * N, **keywords)
     first.reset(seed=1)
     actions = draw(first, 4, 0)
     first.step(actions[0])
     state = first.get_state()
-    assert_same(second.set_state(state), first.set_state(state))
-    assert_same(second.step(actions[1]), first.step(actions[1]))
+    cases.assert_same(second.set_state(state), first.set_state(state))
+    cases.assert_same(second.step(actions[1]), first.step(actions[1]))
     larger.set_state(state, rows=[*range(N), *range(N)])
     assert larger.get_state() == VectorState.concatenate([state, state])
     assert first.get_state() == second.get_state()
 
 
-@one_in(2, "name, mode", ["grids", "tasks"], MODES)
+@one_in(2, "name, mode", ["grids", "tasks"], cases.MODES)
 def test_bad_actions_are_refused_before_a_message(name, mode):
     id, keywords = CASES[name]()
-    sharded, local = make_pair(id, N, 3, autoreset_mode=mode, **keywords)
-    messages = actors_of(sharded).messages
+    sharded, local = local_actors.make_pair(id, N, 3, autoreset_mode=mode, **keywords)
+    messages = local_actors.actors_of(sharded).messages
     good = draw(local, 8, 0)
     bad = [*good[0][:-1], 9.5]
     count = len(messages)
     for call in (lambda: sharded.step(bad), lambda: sharded.unroll([bad] * 3)):
         with pytest.raises(InvalidActionError):
             call()
-    if mode is not NEXT_STEP:
+    if mode is not cases.NEXT_STEP:
         # There only the shards know which actions are ignored.
         with pytest.raises(InvalidActionError, match="step 2"):
             sharded.unroll([*good[:2], bad])
@@ -220,7 +211,7 @@ def test_bad_actions_are_refused_before_a_message(name, mode):
         ends = np.logical_or(*sharded.step(batch)[2:4])
         # A step is one message to each shard.
         assert [shard for shard, _ in messages[count:]] == [0, 1, 2]
-        if mode is DISABLED and ends.any():
+        if mode is cases.DISABLED and ends.any():
             count = len(messages)
             with pytest.raises(ResetNeededError, match="have ended"):
                 sharded.step(batch)
@@ -240,22 +231,22 @@ def test_frames_attributes_levels_and_solutions(name, more):
     id, keywords = CASES[name]()
     keywords |= more
     sharded, local = batches = (
-        make_env(id, N, 3, **keywords),
-        make_local(id, N, **keywords),
+        local_actors.make_env(id, N, 3, **keywords),
+        local_actors.make_local(id, N, **keywords),
     )
     for attribute in ("observation_space", "single_action_space", "metadata"):
         assert getattr(sharded, attribute) == getattr(local, attribute)
     for batch in batches:
         with pytest.raises(ResetNeededError, match="reset"):
             batch.render()
-    assert_same(sharded.reset(seed=3), local.reset(seed=3))
+    cases.assert_same(sharded.reset(seed=3), local.reset(seed=3))
     names = ["render_mode", "np_random_seed"]
     if name != "boxes":
-        assert_same(sharded.solve(), local.solve())
+        cases.assert_same(sharded.solve(), local.solve())
     for batch in draw(local, 3, 1):
         for each in names:
             assert sharded.get_attr(each) == sharded.call(each) == local.get_attr(each)
-        assert_same(sharded.sample_actions(seed=3), local.sample_actions(seed=3))
-        assert_same(sharded.render(), local.render())
-        assert_same(sharded.step(batch), local.step(batch))
-    assert_same(sharded.reset(), local.reset())
+        cases.assert_same(sharded.sample_actions(seed=3), local.sample_actions(seed=3))
+        cases.assert_same(sharded.render(), local.render())
+        cases.assert_same(sharded.step(batch), local.step(batch))
+    cases.assert_same(sharded.reset(), local.reset())

@@ -7,13 +7,7 @@ from hypothesis import strategies as st
 
 from roll_vec.kernels.frozen_lake import moves, random_maps, solver
 from tests.conftest import JIT_OFF
-from tests.oracles.frozen_lake import (
-    fewest_moves,
-    generate_map,
-    highest_chances,
-    play_policy,
-    transition_matrices,
-)
+from tests.oracles import frozen_lake
 from tests.plain import PlainKernels
 
 CODES = {"S": 1, "F": 1, "H": 2, "G": 3}
@@ -53,9 +47,6 @@ def test_slips_at_the_edges_of_their_probabilities(success_rate):
             assert position == (3, 7, 5)[outcome]
 
 
-# ------------------------------------------------------------------------ random maps
-
-
 def generate(seeds, size, p, ranges=None, module=random_maps, states=None):
     """Return maps, start cells and whether there is a map, as rows of a batch."""
     n, cells = len(seeds), size * size
@@ -77,15 +68,13 @@ def assert_maps_equal_oracle(seeds, size, p):
     maps, starts, ok = generate(seeds, size, p, [(n // 3, n), (0, n // 3)])
     assert ok.all()
     for i, seed in enumerate(seeds):
-        rows = generate_map(size, p, int(seed))
+        rows = frozen_lake.generate_map(size, p, int(seed))
         np.testing.assert_array_equal(maps[i], codes(rows), f"seed {seed}")
         assert "".join(rows).index("S") == starts[i]
 
 
 @given(
-    st.integers(0, 2**64 - 1),
-    st.integers(2, 9),
-    st.floats(0.3, 1.0, exclude_max=True),
+    st.integers(0, 2**64 - 1), st.integers(2, 9), st.floats(0.3, 1.0, exclude_max=True)
 )
 def test_maps_of_any_configuration_equal_the_oracle(seed, size, p):
     assert_maps_equal_oracle([seed], size, p)
@@ -128,8 +117,6 @@ def test_large_maps_are_bounded_in_cells_not_in_draws():
     assert (high << 64) + low == expected
 
 
-# ------------------------------------------------------------------------- solutions
-
 SHAPES = [(4, 4), (3, 5), (5, 2), (1, 6), (6, 1), (1, 1)]
 
 
@@ -167,14 +154,14 @@ def test_values_are_the_highest_chances_and_the_policy_attains_them(
     values, steps, policies, distances = solve(maps, shape, None, success_rate)
     quick, *_ = solve(maps, shape, None, success_rate, saves_steps=False)
     for m, rows in enumerate(maps):
-        expected = highest_chances(rows, success_rate)
+        expected = frozen_lake.highest_chances(rows, success_rate)
         np.testing.assert_allclose(values[m], expected, rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(quick[m], expected, rtol=1e-9, atol=1e-11)
-        chances, times = play_policy(rows, policies[m], success_rate)
+        chances, times = frozen_lake.play_policy(rows, policies[m], success_rate)
         np.testing.assert_allclose(chances, values[m], rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(times, steps[m], rtol=1e-9)
         # Exactly: neither a hole nor ice without a way to a goal has any chance.
-        assert distances[m].tolist() == fewest_moves(rows)
+        assert distances[m].tolist() == frozen_lake.fewest_moves(rows)
         lost = distances[m] < 0
         assert (values[m] == 0).tolist() == lost.tolist()
         assert not policies[m][lost].any()
@@ -186,8 +173,8 @@ def test_of_the_best_policies_it_is_the_quickest_and_then_the_lowest(shape):
     _, found, policies, _ = solve(maps, shape)
     slower = ties = 0
     for m, rows in enumerate(maps):
-        chances = transition_matrices(rows, 1.0 / 3.0)
-        values = highest_chances(rows)
+        chances = frozen_lake.transition_matrices(rows, 1.0 / 3.0)
+        values = frozen_lake.highest_chances(rows)
         is_best = chances @ values > values - 1e-9
         alive = (values > 0) & (np.array(list("".join(rows))) != "G")
         # Value iteration over the steps of the best actions alone.

@@ -40,8 +40,6 @@ def fold_in_by_hand(seed, counter):
     return plain_avalanche((start + counter * golden) & TOP64) >> 32
 
 
-# -------------------------------------------------------------------- fold_in
-
 # Written down once and for all: a change here is a change of every world.
 PINNED = {
     (0, 0): 0x48218226,
@@ -68,9 +66,6 @@ def test_fold_in_of_rows_is_the_formula_of_each_row():
     folded = np.zeros_like(seeds)
     pcg64.fold_in_rows(seeds, counters, folded)
     assert folded.tolist() == [fold_in_by_hand(*pair) for pair in pairs]
-
-
-# ---------------------------------------------------------- Mersenne Twisters
 
 
 def seeds_of(seeds):

@@ -25,7 +25,7 @@ SECONDS = 900
 class Bug(NamedTuple):
     """A change of lines that a test must notice: an entry of ``bugs.txt``.
 
-    An entry has a name, a line with the file and the tests to try first, the lines of
+    An entry has a line with the file, the tests to try first and a name, the lines of
     the file and, in their place, other lines.  The first stand in the file once.
     """
 
@@ -47,7 +47,8 @@ class Bug(NamedTuple):
 def read_bugs() -> list[Bug]:
     bugs = []
     for entry in Path(__file__).with_name("bugs.txt").read_text("utf-8").split("\n\n"):
-        name, places, *lines = entry.splitlines()
+        title, *lines = entry.splitlines()
+        places, _, name = title.partition(": ")
         file, tests = places.split()
         old, new = (
             "".join(f"{line[1:]}\n" for line in lines if line[0] == sign)

@@ -109,12 +109,7 @@ def grade(text, nums, target, **limits):
 
 
 def grade_numbers(
-    text,
-    nums,
-    *,
-    operators="+-*/",
-    any_numbers=False,
-    unary_minus=False,
+    text, nums, *, operators="+-*/", any_numbers=False, unary_minus=False
 ):
     """Return the reason and the value of an answer; no reason: the target decides."""
     if len(text) > MAX_CHARS:

@@ -25,10 +25,10 @@ _ANSWERS = {"action_mode": "text", "obs_mode": "text", "format_penalty": -0.25}
 _MOVES = ["Up", "down", " LEFT\t", "Right", "", "up and away", "<answer>Up</answer>"]
 _TEXTS = {
     "roll_vec/Countdown-v0": [
-        *("1 + 2", "2 * 3", "4 - 1", "3 / 1", "2 + 2", "", "1 / 0", "√ 12 ÷ 4\0"),
+        *("1 + 2", "2 * 3", "4 - 1", "3 / 1", "2 + 2", "", "1 / 0", "√ 12 ÷ 4\0")
     ],
     "roll_vec/WebShop-v0": [
-        *("search[red shoes]", "search[<r>]", "click[nothing]", "buy it", ""),
+        *("search[red shoes]", "search[<r>]", "click[nothing]", "buy it", "")
     ],
 }
 # Beside its defaults, more of what an id can be.
@@ -48,7 +48,7 @@ _MORE = {
         {"max_steps": 3, "workers": 2},
     ],
     "roll_vec/WebShop-v0": [
-        {"num_products": 3, "human_goals": True, "observation_mode": "text_rich"},
+        {"num_products": 3, "human_goals": True, "observation_mode": "text_rich"}
     ],
 }
 

@@ -17,15 +17,7 @@ from roll_vec.errors import (
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.pool.actions import check_action_batch
 from tests.contract.cases import assert_same, play
-from tests.pool.cases import (
-    EACH_EXECUTOR,
-    FAULTS_ON_PURPOSE,
-    KINDS,
-    PROCESSES,
-    THREADS,
-    draw_actions,
-    pool,
-)
+from tests.pool import cases
 from tests.pool.envs import Drifter, drifters, talkers
 
 # `tests/contract` has batches of texts and of integers.
@@ -43,12 +35,12 @@ BAD = {
 
 @pytest.mark.parametrize(
     ("kind", "workers"),
-    [*((kind, {}) for kind in BAD), ("text", THREADS), ("box", PROCESSES)],
+    [*((kind, {}) for kind in BAD), ("text", cases.THREADS), ("box", cases.PROCESSES)],
 )
 def test_actions(kind, workers):
-    fns = KINDS[kind](3)
-    with pool(fns, **workers) as env, pool(fns) as twin:
-        actions = draw_actions(kind, 3, 4)
+    fns = cases.KINDS[kind](3)
+    with cases.pool(fns, **workers) as env, cases.pool(fns) as twin:
+        actions = cases.draw_actions(kind, 3, 4)
         with pytest.raises(ResetNeededError):
             env.step(actions[0])
         env.reset(seed=1)
@@ -59,9 +51,9 @@ def test_actions(kind, workers):
         assert_same(play(env, actions), play(twin, actions))
 
 
-@FAULTS_ON_PURPOSE
+@cases.FAULTS_ON_PURPOSE
 def test_the_environments_of_bad_actions_are_named():
-    with pool(talkers(3)) as env:
+    with cases.pool(talkers(3)) as env:
         env.reset(seed=1)
         with pytest.raises(InvalidActionError, match=r"got None, 3 in .*\[1, 2\]"):
             env.step(("a", None, 3))
@@ -100,7 +92,7 @@ def test_keywords(name):
         PoolVectorEnv([])
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_spaces_that_do_not_go_together(workers):
     with pytest.raises(RollVecError, match="do not share a shape and a dtype"):
         PoolVectorEnv([*drifters("box", 1), *drifters("discrete", 1)], **workers)
@@ -114,7 +106,7 @@ def test_spaces_that_do_not_go_together(workers):
         PoolVectorEnv([*drifters("discrete", 1), other], **workers)
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_different_bounds(workers):
     def wide():
         env = Drifter("box")
@@ -122,7 +114,7 @@ def test_different_bounds(workers):
         return env
 
     fns = [*drifters("box", 1), wide]
-    with pool(fns, **workers) as env:
+    with cases.pool(fns, **workers) as env:
         twin = gymnasium.vector.SyncVectorEnv(fns, observation_mode="different")
         assert env.observation_space == twin.observation_space
         assert_same(env.reset(seed=1), twin.reset(seed=1))
@@ -132,7 +124,7 @@ def test_objects_in_processes_are_out_of_reach():
     message = "in worker processes: use call"
     keywords = {"workers": 1, "executor": "process"}
     with (
-        pool(talkers(1), **keywords) as env,
+        cases.pool(talkers(1), **keywords) as env,
         pytest.raises(AttributeError, match=message),
     ):
         env.envs  # noqa: B018

@@ -11,35 +11,21 @@ import warnings
 import numpy as np
 import pytest
 
-from roll_vec.errors import (
-    EnvironmentFaultError,
-    EnvironmentFaultWarning,
-)
+from roll_vec.errors import EnvironmentFaultError, EnvironmentFaultWarning
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import DISABLED, MODES, NEXT_STEP, SAME_STEP, assert_same
-from tests.pool.cases import (
-    EACH_EXECUTOR,
-    FAULTS_ON_PURPOSE,
-    NAMED_EXECUTORS,
-    draw_actions,
-    info_of,
-    play_with_faults,
-    pool,
-    reset_ended,
-    twins,
-    values_of,
-)
+from tests.pool import cases
 from tests.pool.envs import EXCEPTIONS, Picky, Talker, drifters, talkers
 from tests.thinning import one_in
 
-pytestmark = FAULTS_ON_PURPOSE
+pytestmark = cases.FAULTS_ON_PURPOSE
 
 
-@one_in(3, "workers, mode, command", NAMED_EXECUTORS, MODES, [*EXCEPTIONS])
+@one_in(3, "workers, mode, command", cases.NAMED_EXECUTORS, MODES, [*EXCEPTIONS])
 def test_a_fault_ends_one_episode(command, mode, workers):
-    with twins(talkers(4), 1, mode, **workers) as (env, twin):
-        errors = play_with_faults(env, twin, command, (0, 5))
+    with cases.twins(talkers(4), 1, mode, **workers) as (env, twin):
+        errors = cases.play_with_faults(env, twin, command, (0, 5))
         assert errors
         assert all(error.startswith(EXCEPTIONS[command]) for error in errors)
         assert env.fault_counts.tolist() == [0, len(errors), 0, 0]
@@ -48,15 +34,15 @@ def test_a_fault_ends_one_episode(command, mode, workers):
 @one_in(
     3,
     "workers, by_recv, kind",
-    NAMED_EXECUTORS,
+    cases.NAMED_EXECUTORS,
     [False, True],
     ["box", "dict", "tuple"],
 )
 def test_the_last_valid_observation_is_a_copy(kind, by_recv, workers):
     """The environment writes into its array before it fails."""
-    with pool(drifters(kind, 3, reuses=True), **workers) as env:
+    with cases.pool(drifters(kind, 3, reuses=True), **workers) as env:
         env.reset(seed=5)
-        first, second = draw_actions(kind, 3, 2)
+        first, second = cases.draw_actions(kind, 3, 2)
         if by_recv:
             env.send(first, [0, 1, 2])
         before = env.recv(3) if by_recv else env.step(first)
@@ -66,13 +52,13 @@ def test_the_last_valid_observation_is_a_copy(kind, by_recv, workers):
             second[1] = 1.0
         result = env.step(second)
         assert result[3][1]
-        assert values_of(result, [1])[0][0] == values_of(before, [1])[0][0]
+        assert cases.values_of(result, [1])[0][0] == cases.values_of(before, [1])[0][0]
         assert env.fault_counts[1] == 1
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_a_new_foreign_environment_gets_the_seed_of_its_episode(workers):
-    with pool(drifters("box", 2), **workers) as env:
+    with cases.pool(drifters("box", 2), **workers) as env:
         env.reset(seed=30)
         action = np.zeros((2, 3), np.float32)
         action[1] = 1.0
@@ -85,24 +71,29 @@ def test_a_new_foreign_environment_gets_the_seed_of_its_episode(workers):
         assert_same(observations[1], other.reset(seed=2**40 + 1)[0])
 
 
-@one_in(3, "workers, mode, bad", NAMED_EXECUTORS, MODES, ["at", "seen"])
+@one_in(3, "workers, mode, bad", cases.NAMED_EXECUTORS, MODES, ["at", "seen"])
 def test_an_observation_that_does_not_fit(bad, mode, workers):
     """In its first part, or after others have been written."""
     fns = drifters("dict", 3)
-    with pool(fns, autoreset_mode=mode, **workers) as env, pool(fns) as twin:
+    with (
+        cases.pool(fns, autoreset_mode=mode, **workers) as env,
+        cases.pool(fns) as twin,
+    ):
         before = env.reset(seed=2)
         twin.reset(seed=2)
         observe = {"at": _observe_large, "seen": _observe_many}[bad]
         env.set_attr("_observe", [_observe, observe, _observe])
         twin.set_attr("_observe", _observe)
-        batch = draw_actions("dict", 3, 1)[0]
+        batch = cases.draw_actions("dict", 3, 1)[0]
         result = env.step(batch)
-        twin_values, _ = values_of(twin.step(batch), [0, 2])
-        assert values_of(result, [0, 2])[0][1:] == twin_values[1:]
+        twin_values, _ = cases.values_of(twin.step(batch), [0, 2])
+        assert cases.values_of(result, [0, 2])[0][1:] == twin_values[1:]
         assert result[3].tolist() == [False, True, False]
         assert env.fault_counts[1] >= 1
         if mode is not SAME_STEP:
-            assert values_of(result, [1])[0][0] == values_of(before, [1])[0][0]
+            assert (
+                cases.values_of(result, [1])[0][0] == cases.values_of(before, [1])[0][0]
+            )
 
 
 def _observe():
@@ -117,15 +108,12 @@ def _observe_many():
     return {"at": np.ones(3, np.float32), "seen": [1, 2], "said": ""}
 
 
-# ---------------------------------------------------------------- resets
-
-
-@one_in(3, "workers, mode", NAMED_EXECUTORS, MODES)
+@one_in(3, "workers, mode", cases.NAMED_EXECUTORS, MODES)
 def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
     """One step, truncated, and the reset after that tries the next seeds."""
     never = {episode_seed(8, k) for k in range(8)}
     fns = [lambda: Picky(never), *talkers(1)]
-    with pool(fns, autoreset_mode=mode, **workers) as env:
+    with cases.pool(fns, autoreset_mode=mode, **workers) as env:
         observations, infos = env.reset(seed=[8, 9])
         assert observations[0] == ""
         assert infos["_error"].tolist() == [True, False]
@@ -133,7 +121,7 @@ def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
         for number in (1, 2):
             last = episode_seed(8, 4 * number - 1)
             error = f"exception in reset: RuntimeError: never {last}"
-            info = info_of(infos, 0)
+            info = cases.info_of(infos, 0)
             assert info["error"] == error
             assert "level" not in info
             result = env.step(("a", "b"))
@@ -142,7 +130,7 @@ def test_an_environment_that_cannot_be_reset_is_stalled(mode, workers):
             infos = result[4]
             assert infos.get("final_info", infos)["error"][0] == error
             if mode is DISABLED:
-                _, infos = reset_ended(env, result)
+                _, infos = cases.reset_ended(env, result)
             elif mode is NEXT_STEP:
                 *_, truncations, infos = env.step(("a", "b"))
                 assert not truncations[0]
@@ -160,7 +148,7 @@ def test_a_step_raises_if_no_environment_can_be_reset(mode, monkeypatch):
         for _ in range(9):
             env.step(("a", "b"))
 
-    with pool([lambda: Talker(1)] * 2, autoreset_mode=mode) as env:
+    with cases.pool([lambda: Talker(1)] * 2, autoreset_mode=mode) as env:
         env.reset(seed=1)
         with monkeypatch.context() as patch:
             patch.setattr(Talker, "reset", refuse)
@@ -170,10 +158,10 @@ def test_a_step_raises_if_no_environment_can_be_reset(mode, monkeypatch):
         env.reset(seed=1)
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_if_no_environment_can_be_reset_it_raises(workers):
     """In later steps as well: `test_a_step_raises_if_no_environment_can_be_reset`."""
-    with pool([lambda: Picky(None)] * 3, **workers) as env:
+    with cases.pool([lambda: Picky(None)] * 3, **workers) as env:
         with pytest.raises(EnvironmentFaultError, match="RuntimeError: never") as error:
             env.reset(seed=1)
         assert error.value.errors.keys() == {0, 1, 2}
@@ -217,20 +205,20 @@ def step_both(env, twin, batch, by_recv=False):
     for key in ("env_id", "_env_id"):
         result[4].pop(key, None)
     twin_result = twin.step(("go", "go", "go"))
-    assert values_of(result, [0, 2]) == values_of(twin_result, [0, 2])
-    reset_ended(twin, twin_result)
-    partial = reset_ended(env, result)
-    info = {} if partial is None else info_of(partial[1], 1)
-    return info or info_of(result[4], 1)
+    assert cases.values_of(result, [0, 2]) == cases.values_of(twin_result, [0, 2])
+    cases.reset_ended(twin, twin_result)
+    partial = cases.reset_ended(env, result)
+    info = {} if partial is None else cases.info_of(partial[1], 1)
+    return info or cases.info_of(result[4], 1)
 
 
-@one_in(3, "workers, mode, is_copied", NAMED_EXECUTORS, MODES, [False, True])
+@one_in(3, "workers, mode, is_copied", cases.NAMED_EXECUTORS, MODES, [False, True])
 def test_an_environment_that_cannot_be_built_again_is_stalled(
     mode, is_copied, workers, broken
 ):
     """The others go on, a copy goes on alike, and it is tried again later."""
     env = PoolVectorEnv(fns_beside(broken), autoreset_mode=mode, **workers)
-    with pool(talkers(3), autoreset_mode=mode) as twin:
+    with cases.pool(talkers(3), autoreset_mode=mode) as twin:
         env.reset(seed=1)
         twin.reset(seed=1)
         broken.touch()
@@ -258,9 +246,9 @@ class Stubborn(Talker):
         return "mine"
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_new_objects_have_the_attributes_but_one_that_they_refuse(workers):
-    with pool([Talker, Stubborn, Talker], **workers) as env:
+    with cases.pool([Talker, Stubborn, Talker], **workers) as env:
         env.reset(seed=1)
         env.set_attr("length", [1, 2, 3])
         with pytest.raises(AttributeError):
@@ -272,9 +260,6 @@ def test_new_objects_have_the_attributes_but_one_that_they_refuse(workers):
         assert env.get_attr("resets") == (1, 1, 1)
         assert env.get_attr("length") == (1, 2, 3)
         assert env.get_attr("motto") == ("a", "mine", "c")
-
-
-# ---------------------------------------------------- warnings and tracebacks
 
 
 def fault_warnings(call):
@@ -302,10 +287,10 @@ def raised_in(call):
     return last.tb_frame.f_code.co_filename
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_the_first_fault_warns_with_its_traceback(workers):
     """Of a step, a reset or `recv`; an error has the traceback itself."""
-    with pool(talkers(2), **workers) as env:
+    with cases.pool(talkers(2), **workers) as env:
         assert not fault_warnings(lambda: env.reset(seed=1))
         (text,) = fault_warnings(lambda: env.step(("a", "fault:raise")))
         assert text.startswith(
@@ -319,18 +304,18 @@ def test_the_first_fault_warns_with_its_traceback(workers):
             one.reset()
             assert not fault_warnings(lambda one=one: one.step(("fault:raise", "a")))
         other.close()
-    with pool(talkers(2), **workers) as env:
+    with cases.pool(talkers(2), **workers) as env:
         env.set_attr("fail_resets", ["short", 0])
         (text,) = fault_warnings(lambda: env.reset(seed=1))
         assert "reset returned 'no info', expected 2 values: observation, info" in text
         assert "a reset without an info returns (observation, {})" in text
         assert env.fault_counts.tolist() == [4, 0]
-    with pool(talkers(2), **workers) as env:
+    with cases.pool(talkers(2), **workers) as env:
         env.reset(seed=1)
         env.send(("fault:four", "a"), [0, 1])
         (text,) = fault_warnings(lambda: env.recv(2))
         assert "returned 4 values, expected 5" in text
-    with pool(talkers(2), **workers) as env:
+    with cases.pool(talkers(2), **workers) as env:
         env.set_attr("fail_resets", True)
         assert "envs.py" in raised_in(lambda: env.reset(seed=1))
         env.set_attr("fail_resets", False)
@@ -343,7 +328,7 @@ class Traced(Talker):
 
 def test_a_fault_keeps_no_environment_alive():
     """Neither the counts nor the warning hold the frames of the exception."""
-    with pool([Traced]) as env:
+    with cases.pool([Traced]) as env:
         env.reset(seed=1)
         env.step(("fault:raise",))
         env.step(("go",))

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from roll_vec.errors import ResetNeededError
-from tests.pool.cases import (
-    pool,
-)
+from tests.pool.cases import pool
 from tests.pool.envs import Talker
 
 

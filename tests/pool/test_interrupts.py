@@ -18,15 +18,7 @@ from roll_vec.errors import EnvironmentFaultWarning, ResetNeededError, RollVecEr
 from roll_vec.pool import PoolVectorEnv
 from roll_vec.seeding import episode_seed
 from tests.conftest import ROOT
-from tests.pool.cases import (
-    EACH_EXECUTOR,
-    EACH_WORKER,
-    PROCESSES,
-    THREADS,
-    queues_of,
-    step_once,
-    wait_until,
-)
+from tests.pool import cases
 from tests.pool.envs import RELEASE, Unloadable, talkers
 
 SLOW = pytest.mark.slow
@@ -118,7 +110,7 @@ def forked(main):
 
 
 def pids_of(env):
-    return [queue.process.pid for queue in queues_of(env)]
+    return [queue.process.pid for queue in cases.queues_of(env)]
 
 
 @FORKS
@@ -137,7 +129,7 @@ def test_workers_end_when_their_parent_is_killed(context):
     with forked(main) as (_, lines):
         pids = next(lines).split()
     assert len(pids) == 3
-    wait_until(lambda: all(is_gone(pid) for pid in pids))
+    cases.wait_until(lambda: all(is_gone(pid) for pid in pids))
 
 
 @FORKS
@@ -146,23 +138,23 @@ def test_a_worker_that_hangs_in_its_start_ends_with_its_parent():
         keywords = {"workers": 1, "executor": "process", "context": "spawn"}
         make = functools.partial(PoolVectorEnv, [Unloadable()], **keywords)
         threading.Thread(target=make, daemon=True).start()
-        wait_until(multiprocessing.active_children)
+        cases.wait_until(multiprocessing.active_children)
         tell(multiprocessing.active_children()[0].pid)
         time.sleep(60)
 
     with forked(main) as (_, lines):
         pid = next(lines).strip()
-    wait_until(lambda: is_gone(pid))
+    cases.wait_until(lambda: is_gone(pid))
 
 
 @FORKS
-@EACH_WORKER
+@cases.EACH_WORKER
 def test_ctrl_c(workers):
     """The pool can be closed or reset after it, also beside one that hangs."""
-    is_thread = workers == THREADS
+    is_thread = workers == cases.THREADS
 
     def main(tell):
-        env = step_once(workers)
+        env = cases.step_once(workers)
         tell(*([] if is_thread else pids_of(env)))
         if is_thread:
             env.set_attr("length", 1)
@@ -180,7 +172,7 @@ def test_ctrl_c(workers):
         RELEASE.set()
         env.step(("a", "b", "c"))
         env.close()
-        wait_until(lambda: threading.active_count() == 1)
+        cases.wait_until(lambda: threading.active_count() == 1)
 
     with forked(main) as (pid, lines):
         pids = next(lines).split()
@@ -196,9 +188,9 @@ def test_ctrl_c(workers):
 
 
 @FORKS
-@EACH_WORKER
+@cases.EACH_WORKER
 def test_a_fork_cannot_use_the_workers_and_does_not_end_them(workers):
-    env = step_once(workers)
+    env = cases.step_once(workers)
 
     def main(tell):
         with pytest.raises(RollVecError, match="fork"):
@@ -222,10 +214,10 @@ def check_reset_and_close(env):
     env.close()
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 def test_a_second_exception_before_tasks_are_dropped(workers, error, monkeypatch):
-    env = step_once(workers)
+    env = cases.step_once(workers)
     state = env.get_state()
 
     def fail(*_):
@@ -245,7 +237,7 @@ def test_a_second_exception_before_tasks_are_dropped(workers, error, monkeypatch
 
 
 def test_a_worker_whose_exit_code_an_interrupt_has_lost():
-    env = step_once(PROCESSES)
+    env = cases.step_once(cases.PROCESSES)
     process = env.engine.envs.workers._queues[0].process
     process.kill()
     os.waitpid(process.pid, 0)

@@ -113,9 +113,6 @@ def test_trainers_see_the_faults_alone(forgets_ids):
     envs.close()
 
 
-# ----------------------------------------------------------------------- success
-
-
 class Fifth:
     """A value that numpy cannot look into."""
 

@@ -11,24 +11,16 @@ from gymnasium.vector import VectorEnv
 
 import roll_vec
 from roll_vec.pool import PoolVectorEnv
-from tests.pool.cases import (
-    EACH_EXECUTOR,
-    EACH_WORKER,
-    FAULTS_ON_PURPOSE,
-    THREADS,
-    pool,
-    step_once,
-    wait_until,
-)
+from tests.pool import cases
 from tests.pool.envs import HANGING, Talker, talkers
 
-pytestmark = [pytest.mark.usefixtures("_leaves_no_file"), FAULTS_ON_PURPOSE]
+pytestmark = [pytest.mark.usefixtures("_leaves_no_file"), cases.FAULTS_ON_PURPOSE]
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 @pytest.mark.parametrize("has_results", [False, True])
 def test_close(workers, has_results, leftovers):
-    env = step_once(workers)
+    env = cases.step_once(workers)
     if has_results:
         env.send(["a", "b"], [0, 1])
     env.close()
@@ -41,7 +33,9 @@ def test_close(workers, has_results, leftovers):
 def test_close_beside_one_that_hangs(command, monkeypatch):
     monkeypatch.setattr("roll_vec.pool.pool_envs.PATIENCE", 0.2)
     is_thread = command == "wait"
-    env = step_once({"workers": 3, "executor": "thread" if is_thread else "process"})
+    env = cases.step_once(
+        {"workers": 3, "executor": "thread" if is_thread else "process"}
+    )
     HANGING.clear()
     env.send([f"fault:{command}", "a", "b"], [0, 1, 2])
     if is_thread:
@@ -49,22 +43,19 @@ def test_close_beside_one_that_hangs(command, monkeypatch):
     env.close()
 
 
-@EACH_WORKER
+@cases.EACH_WORKER
 @pytest.mark.parametrize("hangs", [False, True])
 def test_garbage_collection(workers, hangs, leftovers):
-    env = step_once(workers)
+    env = cases.step_once(workers)
     alive = weakref.ref(env)
     if hangs:
-        env.send(["fault:wait" if workers == THREADS else "fault:loop"], [0])
+        env.send(["fault:wait" if workers == cases.THREADS else "fault:loop"], [0])
     del env
     gc.collect()
     assert alive() is None
     if not hangs:
-        wait_until(lambda: not leftovers.threads())
+        cases.wait_until(lambda: not leftovers.threads())
     assert not leftovers.children()
-
-
-# ------------------------------------------------- environments that raise in close
 
 
 class Closer(Talker):
@@ -96,10 +87,10 @@ def closers(path, *errors):
     return [lambda error=error: Closer(path, error) for error in errors]
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_all_are_closed_whatever_some_raise(workers, path):
     errors = asyncio.CancelledError, None, CustomError, None
-    with pool(closers(path, *errors), **workers) as env:
+    with cases.pool(closers(path, *errors), **workers) as env:
         env.reset(seed=1)
     assert path.read_text() == "xxxx"
     assert env.closed
@@ -107,32 +98,29 @@ def test_all_are_closed_whatever_some_raise(workers, path):
 
 def test_ctrl_c_ends_close_and_another_call_goes_on(path):
     fns = closers(path, None, KeyboardInterrupt, None)
-    with pytest.raises(KeyboardInterrupt), pool(fns) as env:
+    with pytest.raises(KeyboardInterrupt), cases.pool(fns) as env:
         pass
     assert path.read_text() == "xx"
     env.close()
     assert path.read_text() == "xxx"
 
 
-@EACH_WORKER
+@cases.EACH_WORKER
 def test_an_interrupt_that_an_environment_raises_in_a_worker(workers, path):
     """It is an exception as any other, not Ctrl-C."""
-    with pool(closers(path, KeyboardInterrupt, None, None), **workers):
+    with cases.pool(closers(path, KeyboardInterrupt, None, None), **workers):
         pass
     assert path.read_text() == "xxx"
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_an_environment_that_raises_when_it_is_replaced(workers, path):
-    with pool(closers(path, CustomError, None), **workers) as env:
+    with cases.pool(closers(path, CustomError, None), **workers) as env:
         env.reset(seed=1)
         env.step(("fault:raise", "go"))
         *_, truncations, infos = env.step(("go", "go"))
         assert not truncations.any()
         assert "error" not in infos
-
-
-# ------------------------------------------------------- constructors that fail
 
 
 @pytest.fixture
@@ -163,7 +151,7 @@ def broken():
 
 
 @pytest.mark.usefixtures("_nothing_complains")
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_half_built_pool_is_silent(workers):
     for fns in ([broken], [*talkers(2), broken]):
         with pytest.raises(OSError, match="no such thing"):

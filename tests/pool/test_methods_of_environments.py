@@ -6,21 +6,12 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.countdown import Countdown
-from roll_vec.errors import (
-    InvalidOptionError,
-    ResetNeededError,
-    UnsupportedError,
-)
+from roll_vec.errors import InvalidOptionError, ResetNeededError, UnsupportedError
 from roll_vec.pool.factories import build
-from tests.pool.cases import (
-    EACH_EXECUTOR,
-    FAULTS_ON_PURPOSE,
-    pool,
-    with_fault,
-)
+from tests.pool import cases
 from tests.pool.envs import Counter, Talker
 
-pytestmark = FAULTS_ON_PURPOSE
+pytestmark = cases.FAULTS_ON_PURPOSE
 
 COUNTDOWN = "roll_vec/Countdown-v0"
 TAGS = "<think>(.*?)</think>\\s*<answer>(.*?)</answer>"
@@ -43,9 +34,9 @@ def countdowns(num_envs=6, **keywords):
     return envs, singles
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_environments_without_the_methods(workers):
-    with pool([Talker] * 3, **workers) as env:
+    with cases.pool([Talker] * 3, **workers) as env:
         env.reset(seed=1)
         with pytest.raises(
             UnsupportedError, match=r"set_level_options: .* make a new one"
@@ -57,7 +48,7 @@ def test_environments_without_the_methods(workers):
         build(Talker, {"action_pattern": TAGS}).solve()
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_countdown_is_solved_in_the_form_of_its_texts(workers):
     envs, singles = countdowns(action_pattern=TAGS, **workers)
     texts = [one[0] for one in envs.solve()]
@@ -81,11 +72,11 @@ def test_a_solution_that_no_text_is_known_for():
         envs.solve()
 
 
-@EACH_EXECUTOR
+@cases.EACH_EXECUTOR
 def test_an_environment_that_failed_has_no_solution(workers):
-    with pool([Tutor] * 3, **workers) as env:
+    with cases.pool([Tutor] * 3, **workers) as env:
         env.reset(seed=5)
-        env.step(with_fault(["go"] * 3, 1, "raise"))
+        env.step(cases.with_fault(["go"] * 3, 1, "raise"))
         assert env.solve() == (None,) * 3
         env.set_attr("fail_resets", [False, True, False])
         env.reset()
@@ -102,7 +93,7 @@ class Lift(Counter):
 
 def test_a_users_environment_of_integers_solves_itself_in_words():
     for keywords in ({}, {"action_mode": "text", "action_pattern": "<a>(.*?)</a>"}):
-        with pool([partial(build, Lift, keywords)] * 2) as env:
+        with cases.pool([partial(build, Lift, keywords)] * 2) as env:
             env.reset(seed=3)
             (solution, _), (count, _) = env.solve(), env.get_attr("count")
             assert solution == (["<a>Up</a>"] if keywords else [1]) * (10 - count)

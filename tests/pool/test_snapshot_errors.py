@@ -18,29 +18,8 @@ from roll_vec.errors import (
     UnsupportedError,
 )
 from tests.contract.cases import assert_same, play
-from tests.pool.cases import (
-    EACH_EXECUTOR,
-    FAULTS_ON_PURPOSE,
-    NAMED_EXECUTORS,
-    ONE_PROCESS,
-    PROCESSES,
-    draw_actions,
-    kill_workers,
-    pool,
-    replace_row,
-    twins,
-    values_of,
-    with_arrays,
-)
+from tests.pool import cases, snapshot_envs
 from tests.pool.envs import Talker, drifters, talkers
-from tests.pool.snapshot_envs import (
-    Forgetful,
-    HalfStateful,
-    Locked,
-    Remembering,
-    Stateful,
-    Unpicklable,
-)
 from tests.thinning import one_in
 
 # In the files: pickled data.
@@ -48,27 +27,24 @@ PICKLED = b"P"
 
 
 UNKEPT = {
-    Forgetful: "TypeError: Forgetful is pickled ",
-    Unpicklable: "annot .*pickle",
-    Locked: "cannot pickle '_thread.lock'",
+    snapshot_envs.Forgetful: "TypeError: Forgetful is pickled ",
+    snapshot_envs.Unpicklable: "annot .*pickle",
+    snapshot_envs.Locked: "cannot pickle '_thread.lock'",
 }
 
 
-@one_in(3, "workers, build", NAMED_EXECUTORS, [*UNKEPT])
+@one_in(3, "workers, build", cases.NAMED_EXECUTORS, [*UNKEPT])
 def test_a_state_that_cannot_be_kept_names_the_environment(build, workers):
     """And nothing has happened to the pool."""
     words = rf"environment 1 \({build.__name__}\).*{UNKEPT[build]}"
     fns = [*drifters("discrete", 1), build, *drifters("discrete", 1)]
-    with twins(fns, **workers) as (env, twin):
-        actions = draw_actions("discrete", 3, 6)
+    with cases.twins(fns, **workers) as (env, twin):
+        actions = cases.draw_actions("discrete", 3, 6)
         for one in (env, twin):
             play(one, actions[:3])
         with pytest.raises(UnsupportedError, match=words + ".*give .* both methods"):
             env.get_state()
         assert_same(play(env, actions[3:]), play(twin, actions[3:]))
-
-
-# ------------------------------------------------------------------ changed states
 
 
 def rewritten(state, name, row, change):
@@ -84,7 +60,7 @@ def with_observation_5(content):
 
 def test_a_changed_state_is_refused_by_its_place():
     """`tests/contract/test_snapshots.py` changes any bytes, and nothing moves."""
-    with pool([Stateful] * 2) as env:
+    with cases.pool([snapshot_envs.Stateful] * 2) as env:
         env.reset(seed=1)
         state = env.get_state()
         for words, arrays in (
@@ -97,7 +73,7 @@ def test_a_changed_state_is_refused_by_its_place():
             ("records", {"records": np.array([b"", b""])}),
         ):
             with pytest.raises(InvalidStateError, match=words):
-                env.set_state(with_arrays(state, **arrays))
+                env.set_state(cases.with_arrays(state, **arrays))
         assert env.get_state() == state
 
 
@@ -143,7 +119,7 @@ def test_no_array_of_a_file_makes_a_pickle_run(name, dtype, tmp_path):
 def test_the_permission_for_pickles_belongs_to_the_snapshot(tmp_path):
     """Kinds that are changed in memory, and snapshots that are made of others."""
     path = tmp_path / "state.npz"
-    with pool([Stateful] * 2) as env:
+    with cases.pool([snapshot_envs.Stateful] * 2) as env:
         env.reset(seed=1)
         own = env.get_state()
         own.save(path)
@@ -175,18 +151,18 @@ def test_the_permission_for_pickles_belongs_to_the_snapshot(tmp_path):
                     env.set_state(changed, rows=[0, 1])
 
 
-# ------------------------------------------------------------------------- faults
-
-
-@FAULTS_ON_PURPOSE
-@EACH_EXECUTOR
+@cases.FAULTS_ON_PURPOSE
+@cases.EACH_EXECUTOR
 def test_a_fault_of_set_state_names_the_environment(workers):
-    actions = draw_actions("text", 3, 6)
-    with pool([Stateful] * 3, **workers) as env, pool([Stateful] * 3) as twin:
+    actions = cases.draw_actions("text", 3, 6)
+    with (
+        cases.pool([snapshot_envs.Stateful] * 3, **workers) as env,
+        cases.pool([snapshot_envs.Stateful] * 3) as twin,
+    ):
         env.reset(seed=1)
         play(env, actions[:3])
         state = env.get_state()
-        bad = replace_row(state, 1, {**state.row(1), "turn": "refused"})
+        bad = cases.replace_row(state, 1, {**state.row(1), "turn": "refused"})
         with pytest.raises(EnvironmentFaultError, match="ValueError: refused") as error:
             env.set_state(bad, rows=[0, 1, 2])
         assert list(error.value.errors) == [1]
@@ -198,12 +174,12 @@ def test_a_fault_of_set_state_names_the_environment(workers):
             assert_same(play(env, actions), play(twin, actions))
             with pytest.raises(EnvironmentFaultError):
                 env.set_state(bad)
-    with pool(talkers(2), **workers) as env:
+    with cases.pool(talkers(2), **workers) as env:
         env.reset(seed=1)
         state = env.get_state()
         bad = rewritten(state, "states", 1, lambda content: content[:9])
         with pytest.raises(EnvironmentFaultError, match=r"environments \[1\] failed"):
-            env.set_state(with_arrays(state, **bad))
+            env.set_state(cases.with_arrays(state, **bad))
         env.set_state(state)
         env.step(("a", "b"))
 
@@ -225,11 +201,13 @@ class Dying(Talker):
         self.turn, self.goal = state["turn"], state["goal"]
 
 
-@FAULTS_ON_PURPOSE
-@pytest.mark.parametrize("workers", [ONE_PROCESS, PROCESSES], ids=["one", "two"])
+@cases.FAULTS_ON_PURPOSE
+@pytest.mark.parametrize(
+    "workers", [cases.ONE_PROCESS, cases.PROCESSES], ids=["one", "two"]
+)
 def test_a_worker_that_dies_in_a_snapshot(workers):
-    actions = draw_actions("text", 3, 6)
-    with twins([Dying] * 3, **workers) as (env, twin):
+    actions = cases.draw_actions("text", 3, 6)
+    with cases.twins([Dying] * 3, **workers) as (env, twin):
         for one in (env, twin):
             play(one, actions[:2])
         state = env.get_state()
@@ -238,17 +216,17 @@ def test_a_worker_that_dies_in_a_snapshot(workers):
             env.get_state()
         # The environments of the other worker go on; those of this one are replaced.
         result, expected = env.step(actions[2]), twin.step(actions[2])
-        others = [0, 2] if workers is PROCESSES else []
-        assert values_of(result, others) == values_of(expected, others)
-        errors = [result[4]["error"][i] for i in range(3) if i not in others]
-        assert all("exit code 3 during get_state" in one for one in errors)
+        others = [0, 2] if workers is cases.PROCESSES else []
+        assert cases.values_of(result, others) == cases.values_of(expected, others)
+        messages = [result[4]["error"][i] for i in range(3) if i not in others]
+        assert all("exit code 3 during get_state" in one for one in messages)
         env.set_attr("dies_in", ["", "set_state", ""])
         with pytest.raises(EnvironmentFaultError, match=r"\[1.*during set_state"):
             env.set_state(state)
         env.set_attr("dies_in", "")
         for is_killed in (False, True):
             if is_killed:
-                kill_workers(env)
+                cases.kill_workers(env)
                 words = "exit code -9 during set_state"
                 with pytest.raises(EnvironmentFaultError, match=words):
                     env.set_state(state)
@@ -257,17 +235,19 @@ def test_a_worker_that_dies_in_a_snapshot(workers):
             assert_same(play(env, actions[3:]), play(twin, actions[3:]))
 
 
-@EACH_EXECUTOR
-@pytest.mark.parametrize("build", [Remembering, HalfStateful])
+@cases.EACH_EXECUTOR
+@pytest.mark.parametrize(
+    "build", [snapshot_envs.Remembering, snapshot_envs.HalfStateful]
+)
 def test_the_generator_beside_a_state(build, workers):
-    with pool([build] * 2, **workers) as env:
+    with cases.pool([build] * 2, **workers) as env:
         env.reset(seed=1)
         env.step(np.array([0, 1]))
         state = env.get_state()
         row = state.row(1)
-        env.set_state(replace_row(state, 1, row))
+        env.set_state(cases.replace_row(state, 1, row))
         for change in ({"np_random": {"bit_generator": "x"}}, {"more": 1}):
             with pytest.raises(EnvironmentFaultError, match=r"\[1\] failed.*state"):
-                env.set_state(replace_row(state, 1, {**row, **change}))
+                env.set_state(cases.replace_row(state, 1, {**row, **change}))
             env.set_state(state)
         assert env.get_state() == state

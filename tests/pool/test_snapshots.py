@@ -17,32 +17,15 @@ from roll_vec import VectorState
 from roll_vec.errors import InvalidFileError, InvalidStateError
 from roll_vec.pool import PoolVectorEnv
 from tests.contract.cases import assert_same, play
-from tests.pool.cases import (
-    EXECUTORS,
-    FAULTS_ON_PURPOSE,
-    PROCESSES,
-    THREADS,
-    draw_actions,
-    pool,
-    replace_row,
-    values_of,
-)
+from tests.pool import cases, snapshot_envs
 from tests.pool.envs import Counter, Talker, drifters, talkers
-from tests.pool.snapshot_envs import (
-    HalfStateful,
-    Remembering,
-    Stateful,
-    half_reward,
-    noop_counter,
-    wrapped_countdown,
-)
 
-pytestmark = FAULTS_ON_PURPOSE
+pytestmark = cases.FAULTS_ON_PURPOSE
 
 COUNTDOWN, CHOSEN = "roll_vec/Countdown-v0", "tests_pool/Chosen-v0"
 
 
-class Chosen(Stateful):
+class Chosen(snapshot_envs.Stateful):
     """Has a function among its keywords."""
 
     def __init__(self, choose=None):
@@ -57,12 +40,12 @@ def _registered(module_forgets_ids):
 @pytest.mark.parametrize(
     ("build", "kind"),
     [
-        (Stateful, "plain data"),
-        (wrapped_countdown, "plain data"),
-        (noop_counter, "plain data"),
-        (Remembering, "plain data"),
-        (HalfStateful, "pickled data"),
-        (half_reward, "pickled object"),
+        (snapshot_envs.Stateful, "plain data"),
+        (snapshot_envs.wrapped_countdown, "plain data"),
+        (snapshot_envs.noop_counter, "plain data"),
+        (snapshot_envs.Remembering, "plain data"),
+        (snapshot_envs.HalfStateful, "pickled data"),
+        (snapshot_envs.half_reward, "pickled object"),
         (drifters("dict", 1)[0], "pickled object"),
         (Counter, "pickled object"),
     ],
@@ -70,14 +53,14 @@ def _registered(module_forgets_ids):
 def test_the_kind_of_a_state(build, kind, tmp_path):
     """Pickles are loaded on request alone."""
     path = tmp_path / "state.npz"
-    with pool([build] * 2) as env:
+    with cases.pool([build] * 2) as env:
         env.reset(seed=11)
         state = env.get_state()
         if kind == "pickled object":
             with pytest.raises(InvalidStateError, match=r"row 1: .*no get_state"):
                 state.row(1)
         else:
-            assert replace_row(state, 0, state.row(0)).row(0) == state.row(0)
+            assert cases.replace_row(state, 0, state.row(0)).row(0) == state.row(0)
         state.save(path)
         if kind != "plain data":
             with pytest.raises(
@@ -88,7 +71,7 @@ def test_the_kind_of_a_state(build, kind, tmp_path):
         assert_same(env.set_state(loaded), env.set_state(env.get_state()))
 
 
-class Wordless(Stateful):
+class Wordless(snapshot_envs.Stateful):
     """Observes nothing after an empty action."""
 
     def step(self, action):
@@ -101,8 +84,8 @@ def test_a_snapshot_after_faults_is_the_same_with_any_workers():
     # The last environment is stalled by its reset, and ends with its step.
     batches += [("c",) * 4] * 2
     states = []
-    for workers in EXECUTORS:
-        with pool([Wordless] * 4, max_episode_steps=9, **workers) as env:
+    for workers in cases.EXECUTORS:
+        with cases.pool([Wordless] * 4, max_episode_steps=9, **workers) as env:
             env.reset(seed=11)
             env.set_attr("fail_resets", [0, 0, 0, 1])
             states.append([(env.step(batch), env.get_state())[1] for batch in batches])
@@ -112,8 +95,8 @@ def test_a_snapshot_after_faults_is_the_same_with_any_workers():
 
 
 def test_a_stalled_environment_stays_stalled():
-    actions = draw_actions("text", 2, 6)
-    with pool(talkers(2)) as env, pool(talkers(2)) as other:
+    actions = cases.draw_actions("text", 2, 6)
+    with cases.pool(talkers(2)) as env, cases.pool(talkers(2)) as other:
         env.reset(seed=1)
         env.set_attr("fail_resets", [False, True])
         env.step(("fault:raise",) * 2)
@@ -125,16 +108,19 @@ def test_a_stalled_environment_stays_stalled():
         assert_same(play(other, actions), expected)
         # It leaves the state by another snapshot, too.
         other.set_attr("fail_resets", False)
-        with pool(talkers(2)) as good:
+        with cases.pool(talkers(2)) as good:
             good.reset(seed=1)
             other.set_state(good.get_state())
             assert_same(play(other, actions), play(good, actions))
 
 
-@pytest.mark.parametrize("workers", EXECUTORS[:2], ids=["serial", "threads"])
+@pytest.mark.parametrize("workers", cases.EXECUTORS[:2], ids=["serial", "threads"])
 def test_states_go_into_the_same_objects_unless_they_failed(workers):
     """A state leaves attributes alone; an object brings its own."""
-    with pool([Stateful] * 2, **workers) as env, pool(talkers(2), **workers) as other:
+    with (
+        cases.pool([snapshot_envs.Stateful] * 2, **workers) as env,
+        cases.pool(talkers(2), **workers) as other,
+    ):
         for each, is_same in ((env, True), (other, False)):
             each.reset(seed=1)
             objects, state = each.envs, each.get_state()
@@ -164,14 +150,11 @@ def test_shared_objects_stay_shared_in_a_copy():
         env.catalogue = catalogue
         return env
 
-    with pool([shopper] * 3) as env, closing(copy.deepcopy(env)) as other:
+    with cases.pool([shopper] * 3) as env, closing(copy.deepcopy(env)) as other:
         copies = other.get_attr("catalogue")
         assert copies[0] == catalogue
         assert copies[0] is copies[1] is copies[2]
         assert isinstance(other, PoolVectorEnv)
-
-
-# ---------------------------------------------------- batches that exchange them
 
 
 def make(id=COUNTDOWN, num_envs=2, **keywords):
@@ -185,8 +168,8 @@ def make(id=COUNTDOWN, num_envs=2, **keywords):
     ("keywords", "words"),
     [
         ({}, None),
-        (THREADS, None),
-        (PROCESSES, None),
+        (cases.THREADS, None),
+        (cases.PROCESSES, None),
         ({"workers": 1, "step_timeout": 5, "copy": False}, None),
         ({"render_mode": "text", "action_pattern": None, "score": 1.0}, None),
         ({"max_steps": 4}, "max_steps.*4"),
@@ -213,11 +196,15 @@ def test_other_environments_are_refused_by_name():
     with pytest.raises(InvalidStateError, match="Chosen"):
         make(CHOSEN).set_state(state)
     for fn, other, words in (
-        (Talker, Stateful, r"Stateful.*Talker"),
-        (wrapped_countdown, lambda: wrapped_countdown().unwrapped, "TimeLimit"),
+        (Talker, snapshot_envs.Stateful, r"Stateful.*Talker"),
+        (
+            snapshot_envs.wrapped_countdown,
+            lambda: snapshot_envs.wrapped_countdown().unwrapped,
+            "TimeLimit",
+        ),
         (drifters("box", 1)[0], drifters("discrete", 1)[0], "Discrete"),
     ):
-        with pool([fn]) as env, pool([other]) as target:
+        with cases.pool([fn]) as env, cases.pool([other]) as target:
             env.reset(seed=1)
             target.reset(seed=1)
             with pytest.raises(InvalidStateError, match=words):
@@ -265,15 +252,15 @@ def test_a_function_counts_by_its_name_and_arguments():
         with pytest.raises(InvalidStateError, match=words):
             env.set_state(state)
     env.set_state(states[1])
-    with closing(make(CHOSEN, choose=FUNCTIONS[4], **PROCESSES)) as env:
+    with closing(make(CHOSEN, choose=FUNCTIONS[4], **cases.PROCESSES)) as env:
         env.set_state(states[4])
 
 
 def test_different_environments_in_one_pool():
     """Each goes to rows of its like."""
-    fns = [Stateful, Talker, Stateful, Talker]
-    actions = draw_actions("text", 4, 6)
-    with pool(fns) as env, pool(fns) as other:
+    fns = [snapshot_envs.Stateful, Talker, snapshot_envs.Stateful, Talker]
+    actions = cases.draw_actions("text", 4, 6)
+    with cases.pool(fns) as env, cases.pool(fns) as other:
         env.reset(seed=1)
         play(env, actions[:3])
         state = env.get_state()
@@ -292,18 +279,18 @@ def test_different_environments_in_one_pool():
         five = state.select_rows([1, 0, 1, 2, 3])
         other.set_state(five, rows=[1, 2, 3, 4])
         assert_same(play(other, actions[3:]), expected)
-    with pool([Talker, Stateful]) as few:
+    with cases.pool([Talker, snapshot_envs.Stateful]) as few:
         # The order of kinds is not of the configuration.
         few.set_state(state, rows=[1, 0])
         result = few.step(tuple(actions[3][i] for i in (1, 0)))
-        assert values_of(result, [1, 0]) == values_of(expected[0], [0, 1])
+        assert cases.values_of(result, [1, 0]) == cases.values_of(expected[0], [0, 1])
     wrong = pytest.raises(InvalidStateError, match="another configuration")
-    with pool([Stateful]) as alike, wrong:
+    with cases.pool([snapshot_envs.Stateful]) as alike, wrong:
         alike.set_state(state, rows=[0])
 
 
 def test_a_part_of_a_snapshot_is_as_wide_as_its_longest_state():
-    with pool([Stateful] * 3) as env:
+    with cases.pool([snapshot_envs.Stateful] * 3) as env:
         env.reset(seed=1)
         state = env.get_state()
         env.step(("a", "b" * 5000, "c"))
@@ -328,7 +315,7 @@ def test_a_row_is_a_single_environment_and_goes_back():
         assert layer.get_state() == state.row(1)
     outer.reset()
     single.step("1+2")
-    moved = replace_row(state, 0, outer.get_state())
+    moved = cases.replace_row(state, 0, outer.get_state())
     assert moved.row(0) == inner.get_state()
     assert moved.row(1) == state.row(1)
     env.set_state(moved)

@@ -9,47 +9,37 @@ from roll_vec.errors import EnvironmentFaultError
 from roll_vec.pool import PoolVectorEnv, env_runner, pool_envs, processes
 from roll_vec.seeding import episode_seed
 from tests.contract.cases import DISABLED, NEXT_STEP, SAME_STEP
-from tests.pool.cases import (
-    EACH_WORKER,
-    FAULTS_ON_PURPOSE,
-    LIMIT,
-    ONE_PROCESS,
-    draw_actions,
-    play_with_faults,
-    pool,
-    queues_of,
-    twins,
-    values_of,
-    wait_until,
-)
+from tests.pool import cases
 from tests.pool.envs import RELEASE, Talker, Unloadable, talkers
 
-pytestmark = FAULTS_ON_PURPOSE
+pytestmark = cases.FAULTS_ON_PURPOSE
 
 
 @pytest.mark.parametrize(
     ("workers", "mode"), [(1, SAME_STEP), (4, DISABLED), (2, NEXT_STEP)]
 )
 def test_a_thread_that_hangs_is_abandoned(workers, mode):
-    keywords = {"workers": workers, "step_timeout": LIMIT, "autoreset_mode": mode}
-    with twins(talkers(4), **keywords) as (env, twin):
-        errors = play_with_faults(env, twin, "wait", fault_steps=(1,))
-        assert errors == [f"timeout: step took longer than {LIMIT} s"]
+    keywords = {"workers": workers, "step_timeout": cases.LIMIT, "autoreset_mode": mode}
+    with cases.twins(talkers(4), **keywords) as (env, twin):
+        errors = cases.play_with_faults(env, twin, "wait", fault_steps=(1,))
+        assert errors == [f"timeout: step took longer than {cases.LIMIT} s"]
         assert env.fault_counts.sum() == 1
         RELEASE.set()
         # The late result of the thread goes nowhere.
-        for batch in draw_actions("text", 4, 3):
+        for batch in cases.draw_actions("text", 4, 3):
             if mode is not DISABLED:
                 result, twin_result = env.step(batch), twin.step(batch)
-                assert values_of(result, [0, 2, 3]) == values_of(twin_result, [0, 2, 3])
+                assert cases.values_of(result, [0, 2, 3]) == cases.values_of(
+                    twin_result, [0, 2, 3]
+                )
 
 
 def test_a_reset_that_hangs_in_a_thread(monkeypatch):
     monkeypatch.setattr(pool_envs, "MAX_RETRIES", 1)
-    with pool(talkers(2), workers=2, reset_timeout=LIMIT) as env:
+    with cases.pool(talkers(2), workers=2, reset_timeout=cases.LIMIT) as env:
         env.set_attr("fail_resets", ["hang", 0])
         _, infos = env.reset(seed=1)
-        assert infos["error"][0] == f"timeout: reset took longer than {LIMIT} s"
+        assert infos["error"][0] == f"timeout: reset took longer than {cases.LIMIT} s"
         assert env.fault_counts.tolist() == [2, 0]
         RELEASE.set()
         env.set_attr("fail_resets", 0)
@@ -59,7 +49,7 @@ def test_a_reset_that_hangs_in_a_thread(monkeypatch):
 
 def test_a_process_that_hangs_before_it_is_ready(monkeypatch):
     monkeypatch.setattr(processes, "START_SECONDS", 0.0)
-    keywords = {"executor": "process", "context": "spawn", "reset_timeout": LIMIT}
+    keywords = {"executor": "process", "context": "spawn", "reset_timeout": cases.LIMIT}
     with pytest.raises(
         EnvironmentFaultError, match=r"its start \(.*\) took longer"
     ) as caught:
@@ -75,10 +65,10 @@ def test_a_timeout_does_not_count_the_wait_for_the_worker():
 
     class Slow(Talker):
         def step(self, action):
-            time.sleep(LIMIT / 2)
+            time.sleep(cases.LIMIT / 2)
             return super().step(action)
 
-    with pool([Slow] * 3, workers=1, step_timeout=LIMIT) as env:
+    with cases.pool([Slow] * 3, workers=1, step_timeout=cases.LIMIT) as env:
         env.reset(seed=0)
         env.step(("a",) * 3)
         assert env.fault_counts.tolist() == [0] * 3
@@ -98,7 +88,7 @@ def test_a_thread_belongs_to_an_environment_for_good():
         def close(self):
             closed.append(self.threads())
 
-    with pool([Pinned] * 5, workers=2) as env:
+    with cases.pool([Pinned] * 5, workers=2) as env:
         env.reset(seed=0)
         pairs = env.call("threads")
         homes = [home for _, home in pairs]
@@ -115,22 +105,28 @@ def has_result(queue):
     return queue.outbox.qsize() == 2
 
 
-@EACH_WORKER
+@cases.EACH_WORKER
 def test_results_in_time_are_no_timeouts_however_late_the_caller_looks(
     workers, monkeypatch
 ):
     """And the processes are not killed."""
-    with pool(talkers(2), step_timeout=LIMIT, reset_timeout=20, **workers) as env:
+    with cases.pool(
+        talkers(2), step_timeout=cases.LIMIT, reset_timeout=20, **workers
+    ) as env:
         env.reset(seed=0)
         env.send(("a", "a"), [0, 1])
         env.engine.envs.workers.flush()
-        workers_before = [getattr(queue, "process", queue) for queue in queues_of(env)]
-        wait_until(lambda: all(map(has_result, queues_of(env))))
+        workers_before = [
+            getattr(queue, "process", queue) for queue in cases.queues_of(env)
+        ]
+        cases.wait_until(lambda: all(map(has_result, cases.queues_of(env))))
         later = time.monotonic() + 1000
         monkeypatch.setattr("roll_vec.pool.worker_queue.time.monotonic", lambda: later)
         env.recv(min_envs=None)
         assert env.fault_counts.tolist() == [0, 0]
-        workers_after = [getattr(queue, "process", queue) for queue in queues_of(env)]
+        workers_after = [
+            getattr(queue, "process", queue) for queue in cases.queues_of(env)
+        ]
         assert workers_after == workers_before
 
 
@@ -139,18 +135,18 @@ def test_a_result_just_before_the_kill_is_not_lost(tmp_path):
 
     class Waiter(Talker):
         def step(self, action):
-            wait_until((tmp_path / action).exists)
+            cases.wait_until((tmp_path / action).exists)
             return super().step(action)
 
-    with pool([Waiter] * 2, step_timeout=LIMIT, **ONE_PROCESS) as env:
+    with cases.pool([Waiter] * 2, step_timeout=cases.LIMIT, **cases.ONE_PROCESS) as env:
         env.reset(seed=0)
-        (queue,) = queues_of(env)
+        (queue,) = cases.queues_of(env)
         process = queue.process
         kill = process.kill
 
         def kill_after_the_first_result():
             (tmp_path / "first").touch()
-            wait_until(lambda: queue.result_pipe.poll(0))
+            cases.wait_until(lambda: queue.result_pipe.poll(0))
             kill()
             (tmp_path / "second").touch()
 

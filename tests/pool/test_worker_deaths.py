@@ -14,38 +14,19 @@ import pytest
 from roll_vec.errors import ResetNeededError
 from roll_vec.pool import processes
 from roll_vec.seeding import episode_seed
-from tests.contract.cases import (
-    DISABLED,
-    MODES,
-    NEXT_STEP,
-    SAME_STEP,
-    assert_same,
-)
-from tests.pool.cases import (
-    FAULTS_ON_PURPOSE,
-    LIMIT,
-    ONE_PROCESS,
-    PROCESSES,
-    draw_actions,
-    kill_workers,
-    play_with_faults,
-    pool,
-    queues_of,
-    reset_ended,
-    twins,
-    values_of,
-)
+from tests.contract.cases import DISABLED, MODES, NEXT_STEP, SAME_STEP, assert_same
+from tests.pool import cases
 from tests.pool.envs import Talker, drifters, talkers
 from tests.pool.snapshot_envs import Stateful
 from tests.thinning import one_in
 
-pytestmark = FAULTS_ON_PURPOSE
+pytestmark = cases.FAULTS_ON_PURPOSE
 
 
 MESSAGES = {
     "os._exit": "worker death: its process ended with exit code 3 during step",
     "kill": "worker death: its process ended with exit code -9 during step",
-    "loop": f"timeout: step took longer than {LIMIT} s",
+    "loop": f"timeout: step took longer than {cases.LIMIT} s",
 }
 LOST = "worker death: its process ended in a task of another environment ({})"
 
@@ -54,38 +35,41 @@ LOST = "worker death: its process ended in a task of another environment ({})"
 def test_a_process_that_dies_or_hangs_is_replaced(command, mode):
     hangs = command == "loop"
     keywords = {"workers": 4, "executor": "process", "autoreset_mode": mode}
-    keywords |= {"step_timeout": LIMIT, "reset_timeout": 20} if hangs else {}
-    with twins(talkers(4), **keywords) as (env, twin):
-        errors = play_with_faults(env, twin, command, (1,) if hangs else (1, 6))
+    keywords |= {"step_timeout": cases.LIMIT, "reset_timeout": 20} if hangs else {}
+    with cases.twins(talkers(4), **keywords) as (env, twin):
+        errors = cases.play_with_faults(env, twin, command, (1,) if hangs else (1, 6))
         assert set(errors) == {MESSAGES[command]}
         assert env.fault_counts.sum() == len(errors)
 
 
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
 def test_a_worker_killed_before_a_reset_loses_no_seeds_of_others(mode):
-    with pool(talkers(3), autoreset_mode=mode, **ONE_PROCESS) as env:
+    with cases.pool(talkers(3), autoreset_mode=mode, **cases.ONE_PROCESS) as env:
         env.reset(seed=1)
-        kill_workers(env)
+        cases.kill_workers(env)
         _, infos = env.reset(seed=5)
         # The first attempt of the first one was the culprit's.
         assert infos["level"].tolist() == [episode_seed(5, 1), 6, 7]
-        kill_workers(env)
+        cases.kill_workers(env)
         _, infos = env.reset()
         levels = [episode_seed(5, 3), episode_seed(6, 1), episode_seed(7, 1)]
         assert infos["level"].tolist() == levels
 
 
 def test_an_environment_that_dies_in_its_resets_is_stalled():
-    with pool(talkers(2), **ONE_PROCESS) as env, pool(talkers(2)) as twin:
+    with (
+        cases.pool(talkers(2), **cases.ONE_PROCESS) as env,
+        cases.pool(talkers(2)) as twin,
+    ):
         twin.reset(seed=3)
         env.set_attr("fail_resets", ["die", 0])
         _, infos = env.reset(seed=3)
         assert "exit code 5 during reset" in infos["error"][0]
         assert env.fault_counts.tolist() == [4, 0]
         env.set_attr("fail_resets", 0)
-        for batch in draw_actions("text", 2, 5):
+        for batch in cases.draw_actions("text", 2, 5):
             result, twin_result = env.step(batch), twin.step(batch)
-            assert values_of(result, [1]) == values_of(twin_result, [1])
+            assert cases.values_of(result, [1]) == cases.values_of(twin_result, [1])
 
 
 class Forking(Talker):
@@ -108,7 +92,7 @@ class Forking(Talker):
 def test_a_death_is_noticed_though_the_pipe_stays_open(monkeypatch, tmp_path):
     monkeypatch.setattr(processes, "ALIVE_CHECK_INTERVAL", 0.05)
     file = tmp_path / "pid"
-    with pool([lambda: Forking(file)], **ONE_PROCESS) as env:
+    with cases.pool([lambda: Forking(file)], **cases.ONE_PROCESS) as env:
         env.reset(seed=0)
         env.send(["a"], [0])
         try:
@@ -127,7 +111,7 @@ def test_a_worker_that_cannot_be_started(monkeypatch):
     def refuse(*_):
         raise BlockingIOError
 
-    with pool(talkers(2), **PROCESSES) as env:
+    with cases.pool(talkers(2), **cases.PROCESSES) as env:
         env.reset(seed=1)
         with monkeypatch.context() as patch:
             patch.setattr(multiprocessing.process.BaseProcess, "start", refuse)
@@ -141,10 +125,12 @@ def test_a_worker_that_cannot_be_started(monkeypatch):
 
 def test_results_before_a_death_are_not_lost():
     """Finished steps of the worker's others are returned; these end in the next one."""
-    with twins(talkers(4), **ONE_PROCESS) as (env, twin):
+    with cases.twins(talkers(4), **cases.ONE_PROCESS) as (env, twin):
         result = env.step(("a", "b", "c", "fault:kill"))
         twin_result = twin.step(("a", "b", "c", "d"))
-        assert values_of(result, [0, 1, 2]) == values_of(twin_result, [0, 1, 2])
+        assert cases.values_of(result, [0, 1, 2]) == cases.values_of(
+            twin_result, [0, 1, 2]
+        )
         assert env.get_attr("resets") == (None,) * 4
         assert env.render() == (None,) * 4
         observations, rewards, _, truncations, infos = env.step(("e",) * 4)
@@ -163,7 +149,7 @@ def test_what_cannot_be_pickled_is_a_fault_of_one():
         def step(self, action):
             return *super().step(action)[:4], {"lock": threading.Lock()}
 
-    with pool([Opaque, Talker], **ONE_PROCESS) as env:
+    with cases.pool([Opaque, Talker], **cases.ONE_PROCESS) as env:
         env.reset(seed=2)
         *_, truncations, infos = env.step(("a", "b"))
         assert truncations.tolist() == [True, False]
@@ -173,12 +159,9 @@ def test_what_cannot_be_pickled_is_a_fault_of_one():
 
 
 def test_another_start_method():
-    with twins(talkers(3), context="spawn", **ONE_PROCESS) as (env, twin):
+    with cases.twins(talkers(3), context="spawn", **cases.ONE_PROCESS) as (env, twin):
         assert_same(env.step(("a", "", "b")), twin.step(("a", "", "b")))
-        assert type(queues_of(env)[0].process).__name__ == "SpawnProcess"
-
-
-# ------------------------------------------- the others of a worker that has died
+        assert type(cases.queues_of(env)[0].process).__name__ == "SpawnProcess"
 
 
 def first_action(batch):
@@ -216,18 +199,18 @@ def test_the_others_of_a_dead_worker_play_as_after_another_fault(mode, name, cop
     attribute = "motto" if kind == "text" else "scale"
     num_deaths = {"all step": 0, "one steps": 0}
     with ExitStack() as stack:
-        env, twin = stack.enter_context(twins(fns, 9, mode, **ONE_PROCESS))
+        env, twin = stack.enter_context(cases.twins(fns, 9, mode, **cases.ONE_PROCESS))
         for one in (env, twin):
             one.set_attr(attribute, 2.0)
         has_ended = np.zeros(3, bool)
-        for step, batch in enumerate(draw_actions(kind, 3, 19)):
+        for step, batch in enumerate(cases.draw_actions(kind, 3, 19)):
             if step % 5 == 4 and not has_ended.any():
-                kill_workers(env)
+                cases.kill_workers(env)
                 let_steps_fail(twin, range(3))
                 num_deaths["all step"] += 1
             elif step % 5 == 2 and not has_ended.any():
                 # The others have nothing to do when the worker dies.
-                kill_workers(env)
+                cases.kill_workers(env)
                 let_steps_fail(twin, range(3))
                 results = []
                 for one in (env, twin):
@@ -245,7 +228,9 @@ def test_the_others_of_a_dead_worker_play_as_after_another_fault(mode, name, cop
             assert_same(without_messages(result), without_messages(twin_result))
             has_ended = result[2] | result[3]
             if mode is DISABLED and has_ended.any():
-                assert_same(reset_ended(env, result), reset_ended(twin, twin_result))
+                assert_same(
+                    cases.reset_ended(env, result), cases.reset_ended(twin, twin_result)
+                )
             if mode is not NEXT_STEP:
                 has_ended[:] = False
         assert all(num_deaths.values())
@@ -256,7 +241,7 @@ def test_the_others_of_a_dead_worker_play_as_after_another_fault(mode, name, cop
 
 def test_attributes_of_an_environment_without_an_object():
     """They are set on the next one."""
-    with pool(talkers(2), **ONE_PROCESS) as env:
+    with cases.pool(talkers(2), **cases.ONE_PROCESS) as env:
         env.reset(seed=1)
         env.step(("a", "fault:kill"))
         env.set_attr("length", 9)

@@ -12,16 +12,7 @@ import numpy as np
 import pytest
 
 import roll_vec
-from roll_vec.errors import (
-    ClosedError,
-    InvalidActionError,
-    InvalidOptionError,
-    InvalidSeedError,
-    InvalidStateError,
-    LevelGenerationError,
-    PendingResultsError,
-    ResetNeededError,
-)
+from roll_vec import errors
 from roll_vec.sessions import Sessions
 from tests.contract.cases import assert_same
 from tests.pool.cases import FAULTS_ON_PURPOSE, wait_until
@@ -125,7 +116,7 @@ def enter(session, env):
 
 
 def check_reset_needed(session):
-    with pytest.raises(ResetNeededError):
+    with pytest.raises(errors.ResetNeededError):
         session.step(1)
 
 
@@ -215,7 +206,7 @@ def test_a_state_goes_into_another_session(kind):
     with Sessions(envs) as sessions:
         # The others were never reset.
         first, second = sessions.open(), sessions.open()
-        with pytest.raises(ResetNeededError):
+        with pytest.raises(errors.ResetNeededError):
             first.get_state()
         observation, _ = first.reset(seed=3)
         if id != COUNTDOWN:
@@ -254,7 +245,7 @@ def test_a_state_is_one_of_the_same_keywords():
             (other.get_state(), "size"),
             (two, "of one environment"),
         ):
-            with pytest.raises(InvalidStateError, match=text):
+            with pytest.raises(errors.InvalidStateError, match=text):
                 session.set_state(state)
         assert session.get_state() == before
         # A batch takes it as well.
@@ -283,7 +274,7 @@ def test_an_invalid_action_raises_for_its_own_caller_alone(action):
         one.reset(seed=1)
         other.reset(seed=1), single.reset(seed=1)
         error, result = together(one.step_async(action), other.step_async(2))
-        assert isinstance(error, InvalidActionError)
+        assert isinstance(error, errors.InvalidActionError)
         assert_same(result, single.step(2))
         # It has not moved: its next step is the first.
         single.reset(seed=1)
@@ -298,13 +289,13 @@ def test_a_level_that_cannot_be_made_is_an_error_of_its_own_session_alone():
 
         def reset_unless(env_ids, seeds, options=None):
             if 13 in seeds:
-                raise LevelGenerationError("no level")
+                raise errors.LevelGenerationError("no level")
             reset(env_ids, seeds, options)
 
         engine.reset = reset_unless
         one, other = sessions.open(), sessions.open()
         error, result = together(one.reset_async(13), other.reset_async(5))
-        assert isinstance(error, LevelGenerationError)
+        assert isinstance(error, errors.LevelGenerationError)
         assert_same(result, gymnasium.make(ROOMS, **keywords).reset(seed=5))
 
 
@@ -312,7 +303,7 @@ def test_a_level_that_cannot_be_made_is_an_error_of_its_own_session_alone():
 def test_errors_and_faults_end_no_episode_of_others(gates):
     one, other = open_started(gates[0], 2)
     error, well = together(one.step_async(99), other.step_async(2))
-    assert isinstance(error, InvalidActionError)
+    assert isinstance(error, errors.InvalidActionError)
     assert well == (2, 1.0, False, False, {"value": 2, "number": 1})
     (*_, info), (*_, other_info) = together(one.step_async(0), other.step_async(2))
     assert info == {"value": 0.5, "number": 1}
@@ -345,13 +336,13 @@ def test_the_last_environment_that_fails_fails_alone(workers):
 def test_a_step_needs_a_reset_and_a_bad_reset_changes_nothing(gates):
     session = gates[0].open()
     check_reset_needed(session)
-    with pytest.raises(ResetNeededError):
+    with pytest.raises(errors.ResetNeededError):
         session.render()
     session.reset()
     for seed in (-1, 1.5, "a"):
-        with pytest.raises(InvalidSeedError):
+        with pytest.raises(errors.InvalidSeedError):
             session.reset(seed=seed)
-    with pytest.raises(InvalidOptionError):
+    with pytest.raises(errors.InvalidOptionError):
         session.reset(options=[1])
     assert session.step(8)[2]
     check_reset_needed(session)
@@ -372,7 +363,7 @@ def test_an_interrupted_batch_asks_all_for_a_reset_and_hands_over(gates, monkeyp
     for session in (one, other, ended):
         check_reset_needed(session)
         # Also of an episode that had ended: nobody knows what has moved.
-        with pytest.raises(ResetNeededError):
+        with pytest.raises(errors.ResetNeededError):
             session.get_state()
         session.reset()
         assert session.step(2)[0] == 2
@@ -408,7 +399,9 @@ def test_a_slow_step_holds_up_nobody_else(gates):
     results = together(other.step_async(4), third.step_async(2))
     assert [result[0] for result in results] == [4, 2]
     # Nor do errors wait for it.
-    assert isinstance(run_in_thread(other.step, 99).exception(5), InvalidActionError)
+    assert isinstance(
+        run_in_thread(other.step, 99).exception(5), errors.InvalidActionError
+    )
     assert not future.done()
     envs[0].may_go.set()
     assert future.result(5)[0] == 5
@@ -456,7 +449,7 @@ def test_a_batch_that_cannot_serve_sessions_is_refused():
         (roll_vec.JoinedVectorEnv([disabled]), "without wrappers"),
         (wrapped, "without wrappers"),
     ):
-        with pytest.raises(InvalidOptionError, match=f"^envs: .*{told}, got"):
+        with pytest.raises(errors.InvalidOptionError, match=f"^envs: .*{told}, got"):
             Sessions(envs)
 
 
@@ -464,7 +457,7 @@ def test_a_session_is_for_one_caller_at_a_time(gates):
     sessions, envs = gates
     [session] = open_started(sessions, 1)
     future = enter(session, envs[0])
-    with pytest.raises(PendingResultsError):
+    with pytest.raises(errors.PendingResultsError):
         session.step(1)
     # The environment is free when the call has ended, and not before.
     session.close()
@@ -472,7 +465,7 @@ def test_a_session_is_for_one_caller_at_a_time(gates):
     envs[0].may_go.set()
     assert future.result(5)[0] == 5
     wait_until(lambda: len(sessions._free_rows) == 4)
-    with pytest.raises(ClosedError):
+    with pytest.raises(errors.ClosedError):
         session.step(1)
 
 
@@ -550,15 +543,15 @@ def test_close_wakes_all_that_wait(gates):
     wait_until(lambda: len(sessions._calls._waiting) == len(waiting))
     closing = run_in_thread(sessions.close)
     for future in [running] if workers else waiting:
-        assert isinstance(future.exception(5), ClosedError)
+        assert isinstance(future.exception(5), errors.ClosedError)
     assert not closing.done()
     envs[0].may_go.set()
     closing.result(10)
     if not workers:
         assert running.result(5)[0] == 5
     for future in opening:
-        assert isinstance(future.exception(5), ClosedError)
+        assert isinstance(future.exception(5), errors.ClosedError)
     assert sessions.envs.closed
     for call in (sessions.open, players[0].reset, lambda: players[1].step(1)):
-        with pytest.raises(ClosedError):
+        with pytest.raises(errors.ClosedError):
             call()

@@ -162,9 +162,6 @@ def test_a_long_episode_does_not_fill_the_memory(countdowns):
     assert [each.num_steps for each in play_seeds(countdowns, seeds, go)] == seeds
 
 
-# ---------------------------------------------------------------------------- splits
-
-
 def test_environments_of_another_task_or_mode_are_refused():
     split = find_split("roll_vec/Sokoban-v0", "test")
     own = {"id": split.id, "autoreset_mode": "Disabled", **split.keywords}

@@ -20,10 +20,7 @@ from roll_vec.errors import InvalidOptionError, UnknownOptionError
 from roll_vec.vector.env import BatchOptions
 from roll_vec.vector.masks import list_rows
 from roll_vec.vector.rollout import Rollout, check_out
-from roll_vec.vector.space_batches import (
-    join_batches,
-    stack_batches,
-)
+from roll_vec.vector.space_batches import join_batches, stack_batches
 
 IDS = ARRAY, POOL = "roll_vec/FrozenLake-v1", "roll_vec/Countdown-v0"
 FIELDS = {field.name: field.default for field in dataclasses.fields(BatchOptions)}

@@ -77,9 +77,6 @@ def test_difficulty_is_that_of_brute_force(operators, rule):
     assert len(difficulties) > 1
 
 
-# ------------------------------------------------------------- options and solver
-
-
 def test_the_largest_ranges():
     """At the bound, everything is still exact."""
     for count, greatest in ((6, 812), (5, 3565), (4, 32767), (2, 999_999_999)):
@@ -92,8 +89,6 @@ def test_the_largest_ranges():
         assert env.step(env.oracle_action)[1] == 1.0
         assert env.nums[0] >= greatest - 1
 
-
-# ----------------------------------------------------------------------- files of tasks
 
 ROWS = [
     ([44, 19, 35], 98),
@@ -183,8 +178,6 @@ def test_files_that_cannot_be_read(tmp_path):
         with pytest.raises(InvalidOptionError, match=name):
             Countdown(data=path)
 
-
-# -------------------------------------------------------------- solutions and infos
 
 _NAMES = ("seed_info", "level_info", "difficulty_info", "oracle_return_info")
 INFOS = dict.fromkeys(_NAMES, True)

@@ -6,13 +6,8 @@ import pytest
 from gymnasium.envs.toy_text.frozen_lake import generate_random_map
 
 import roll_vec
+from roll_vec import errors
 from roll_vec.envs.frozen_lake import maps
-from roll_vec.errors import (
-    InvalidOptionError,
-    LevelGenerationError,
-    ResetNeededError,
-    RollVecWarning,
-)
 from roll_vec.seeding import episode_seed
 from tests.gymnasium_versions import Lake
 from tests.oracles.frozen_lake import generate_map
@@ -35,9 +30,6 @@ OPTIONS = [
 each_option = pytest.mark.parametrize(
     "options", OPTIONS, ids=lambda options: str(options)[:50]
 )
-
-
-# ------------------------------------------------------- one map: Gymnasium's game
 
 
 def nested_types(P):
@@ -100,13 +92,10 @@ def test_rows_of_a_map_may_be_bytes(desc):
 @pytest.mark.parametrize("desc", [["SFH", "FHF", "HFG"], ["SF", "FF"]])
 def test_a_lake_without_a_way_is_played_with_a_warning(desc):
     for make in (gymnasium.make, roll_vec.make_vec):
-        with pytest.warns(RollVecWarning, match="no way leads from S to G"):
+        with pytest.warns(errors.RollVecWarning, match="no way leads from S to G"):
             make(ID, desc=desc).close()
-    with pytest.raises(InvalidOptionError, match="at least one start S"):
+    with pytest.raises(errors.InvalidOptionError, match="at least one start S"):
         gymnasium.make(ID, desc=["FG"])
-
-
-# ------------------------------------------------------------- a map of every seed
 
 
 @pytest.mark.parametrize(
@@ -132,9 +121,6 @@ def test_attributes_of_a_random_lake_are_those_of_its_map(config):
             assert env.board.ravel()[env.s] == code
 
 
-# ----------------------------------------------------------------------- failures
-
-
 def test_a_configuration_without_maps_ends_in_an_error(monkeypatch):
     # 100,000 draws of a map take a while where hardly any is solvable; 5 do not.
     few = PlainKernels(maps.map_kernels, MAX_DRAWS=5)
@@ -145,10 +131,10 @@ def test_a_configuration_without_maps_ends_in_an_error(monkeypatch):
         gymnasium.make(RANDOM, **config),
         gymnasium.make_vec(RANDOM, 2, **config),
     ):
-        with pytest.raises(LevelGenerationError) as caught:
+        with pytest.raises(errors.LevelGenerationError) as caught:
             form.reset(seed=1)
         message = str(caught.value)
         assert "no solvable map was found for level seed 1 within 5 draws" in message
         assert "size=40, p=0.0" in message
-        with pytest.raises(ResetNeededError):
+        with pytest.raises(errors.ResetNeededError):
             form.unwrapped.step([1, 1] if hasattr(form, "num_envs") else 1)

@@ -92,9 +92,6 @@ def test_solutions_do_not_depend_on_the_number_of_threads(monkeypatch):
     assert solutions[0] == solutions[1]
 
 
-# --------------------------------------------------------------------- difficulty
-
-
 def start_chance(rows, is_slippery=True):
     """Return the highest chance to reach the goal from the start."""
     start = "".join(rows).index("S")

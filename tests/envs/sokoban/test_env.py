@@ -39,10 +39,7 @@ def test_attributes_are_those_of_the_oracle():
 
 # Depth 2 looks at no state after a pull, and in a corridor boxes on both sides of a
 # third cannot all be pulled.
-NO_ROOMS = [
-    {"search_depth": 2, "num_boxes": 1},
-    {"dim_room": (3, 9), "num_boxes": 3},
-]
+NO_ROOMS = [{"search_depth": 2, "num_boxes": 1}, {"dim_room": (3, 9), "num_boxes": 3}]
 
 
 @pytest.mark.parametrize("config", NO_ROOMS, ids=str)

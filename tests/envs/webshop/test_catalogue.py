@@ -69,9 +69,6 @@ def test_a_failed_load_leaves_no_catalogue_behind(tmp_path):
     assert last == dict.fromkeys(("files", "products in the search index"), (3, 3))
 
 
-# -------------------------------------------------------------------------- storing
-
-
 def test_a_stored_catalogue_has_equal_contents(small, tmp_path):
     demo_shop = Catalogue.load(num_products=40, human_goals=True)
     for name, catalogue in (("small", small), ("demo", demo_shop)):
@@ -119,9 +116,6 @@ def test_saving_replaces_stored_shops_alone(small, tmp_path):
     small.save(link)
     assert link.is_symlink()
     assert contents(Catalogue.load(products=shop)) == contents(small)
-
-
-# ------------------------------------------------------------------------- keywords
 
 
 def test_keywords_of_catalogues_are_those_of_environments_too(tmp_path):

@@ -17,20 +17,14 @@ from roll_vec.envs.webshop.catalogue import load_catalogue, nouns_by_rule
 from roll_vec.envs.webshop.files import Shop, read_json, read_listings, read_nouns
 from roll_vec.envs.webshop.options import CatalogueOptions
 from roll_vec.errors import InvalidOptionError
-from tests.envs.webshop.shops import (
-    ATTRIBUTES,
-    CONTENTS,
-    HUMAN,
-    ITEMS,
-    TABLE,
-    everything_in,
-    write,
-)
+from tests.envs.webshop import shops
 from tests.golden import assert_golden
 from tests.mutations import change_each, mutate_bytes, mutate_json
 
 
-def listings(items=ITEMS, attributes=ATTRIBUTES, human=HUMAN, **keywords):
+def listings(
+    items=shops.ITEMS, attributes=shops.ATTRIBUTES, human=shops.HUMAN, **keywords
+):
     """Return the listings of a shop's contents."""
     shop = Shop(items, attributes, human, "P.json", "A.json", "H.json")
     return read_listings(shop, **keywords)
@@ -47,9 +41,9 @@ KEYWORDS = {
 SIZES = {"Size": [{"value": "Small "}, {"value": "X/Large", "image": None}]}
 SHORT = {"small_description": ["Soft cotton", ""], "customization_options": SIZES}
 FILES = {
-    "items": [ITEMS[0] | SHORT],
-    "attributes": {TABLE: ATTRIBUTES[TABLE]},
-    "human": {TABLE: HUMAN[TABLE][:1]},
+    "items": [shops.ITEMS[0] | SHORT],
+    "attributes": {shops.TABLE: shops.ATTRIBUTES[shops.TABLE]},
+    "human": {shops.TABLE: shops.HUMAN[shops.TABLE][:1]},
 }
 
 
@@ -133,17 +127,15 @@ def test_files_of_malformed_entries_are_read_or_refused(tmp_path):
     rng = np.random.default_rng(12)
     num_refused = 0
     for number in range(32):
-        name = list(CONTENTS)[number % 4]
-        paths = write(tmp_path, **{name: mutate_json(CONTENTS[name], rng)})
+        name = list(shops.CONTENTS)[number % 4]
+        paths = shops.write(tmp_path, **{name: mutate_json(shops.CONTENTS[name], rng)})
         try:
-            everything_in(load_catalogue(CatalogueOptions(**paths)))
+            shops.everything_in(load_catalogue(CatalogueOptions(**paths)))
         except InvalidOptionError as error:
             num_refused += 1
             assert paths[name] in str(error)  # noqa: PT017
     assert 5 < num_refused < 28
 
-
-# ---------------------------------------------------------------------- title nouns
 
 TITLES = {
     "B1": "Red Shoes for the Party, 2 Pack",
@@ -168,7 +160,7 @@ NOUNS = {
 
 def test_the_rule_finds_nouns(tmp_path):
     assert {asin: nouns_by_rule(title) for asin, title in TITLES.items()} == NOUNS
-    paths = write(tmp_path)
+    paths = shops.write(tmp_path)
     del paths["title_nouns"]
     shop = Catalogue.load(**paths)
     assert shop.title_nouns_source == "rule"
@@ -195,9 +187,6 @@ def test_malformed_files_of_nouns_are_named(tmp_path, content, message):
     path = write_json(tmp_path / "nouns.json", content)
     with pytest.raises(InvalidOptionError, match=rf"title_nouns: .*\.json.*{message}"):
         read_nouns(path, ["B1"])
-
-
-# ------------------------------------------------------------------------- stored shops
 
 
 def seal(body):

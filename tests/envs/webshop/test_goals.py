@@ -45,8 +45,6 @@ def test_goals_and_prices_equal_the_originals(shared, kind):
         assert json.loads(json.dumps(fields)) == record
 
 
-# ------------------------------------------------------------------- filter and split
-
 PLACES = {
     "all": slice(None),
     "test": slice(500),

@@ -61,11 +61,7 @@ ODD_SPACES = shop_of(
     ),
     instruction="",
 )
-ON_LABELS = [
-    {"size": "back\\slash"},
-    {"plain": "other"},
-    {"second": "x"},
-]
+ON_LABELS = [{"size": "back\\slash"}, {"plain": "other"}, {"second": "x"}]
 ORDER = {"size": "l", "color": '<r&d>\'s "é"'}
 # Shop, page, and more of its state.  After the last product there are more pages.
 SHOWN = [
@@ -157,9 +153,6 @@ def test_buttons_follow_the_rules():
         assert press_button(state_on(page), button) == expected, (page, button)
     assert press_button(RESULTS._replace(page_no=1), "< prev") is None
     assert press_button(RESULTS._replace(page_no=8), "next >").page_no == 9
-
-
-# -------------------------------------------------------------------------- actions
 
 
 def by_pattern(text):

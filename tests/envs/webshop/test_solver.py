@@ -26,19 +26,7 @@ from roll_vec.envs.webshop.state import (
     show_results,
 )
 from roll_vec.errors import MissingExtraError
-from tests.envs.webshop.shops import (
-    VALUES,
-    SmallShop,
-    make_goal,
-    make_product,
-    next_action,
-    original,
-    random_goal,
-    random_product,
-    random_shop,
-    solve,
-    terms_of,
-)
+from tests.envs.webshop import shops
 from tests.oracles import webshop_reward as oracle
 
 # Seeds are faster than hypothesis' own generators, which draw number by number.
@@ -46,7 +34,7 @@ rngs = st.integers(0, 1 << 32).map(random.Random)
 
 
 def test_terms_equal_the_oracles_on_the_original_shop(shared):
-    catalogue = Catalogue.load(**original(shared))
+    catalogue = Catalogue.load(**shops.original(shared))
     rng = random.Random(4)
     for _ in range(400):
         goal = catalogue.goals[rng.randrange(len(catalogue.goals))]
@@ -55,23 +43,25 @@ def test_terms_equal_the_oracles_on_the_original_shop(shared):
         number = rng.choice([rng.randrange(1000), *near[:5]])
         product = rng.choice([goal_product, catalogue.products[number]])
         options = {n: rng.choice(v) for n, v in product.options.items() if v}
-        terms_of(goal, goal_product.title_nouns, product, options)
+        shops.terms_of(goal, goal_product.title_nouns, product, options)
 
 
 @given(rngs)
 def test_terms_equal_the_oracles_on_random_purchases(rng):
     for _ in range(5):
-        goal_product, product = (random_product(rng, asin) for asin in ("B1", "B2"))
-        goal = random_goal(rng, goal_product)
+        goal_product, product = (
+            shops.random_product(rng, asin) for asin in ("B1", "B2")
+        )
+        goal = shops.random_goal(rng, goal_product)
         options = {n: rng.choice(v) for n, v in product.options.items() if v}
-        terms = terms_of(goal, goal_product.title_nouns, product, options)
+        terms = shops.terms_of(goal, goal_product.title_nouns, product, options)
         weights = terms.w_att + (terms.w_option or 0.0) + terms.w_price
         assert weights == pytest.approx(1.0)
         assert 0.0 <= terms.reward <= 1.0
 
 
 words = st.sampled_from(
-    [*VALUES, "xx large", "l", "\xa0", "\u0130\xdf", "2-pack", "__"]
+    [*shops.VALUES, "xx large", "l", "\xa0", "\u0130\xdf", "2-pack", "__"]
 )
 texts = st.lists(words | st.text(max_size=4), max_size=4).map(" ".join)
 
@@ -105,13 +95,10 @@ def test_missing_rapidfuzz_is_named(monkeypatch):
         reward._import_rapidfuzz.cache_clear()
 
 
-# --------------------------------------------------------------------------- the solver
-
-
 def clickable_values(product):
     """Return the clickable values by group, each tried on the page itself."""
     state = State(0, "item", asin=product.asin)
-    shop = SmallShop([product], [make_goal(product)])
+    shop = shops.SmallShop([product], [shops.make_goal(product)])
     groups = {name: [] for name in product.options}
     for value in page_of(shop, state).clickables:
         is_click = parse_action(f"click[{value}]") == ("click", value)
@@ -130,8 +117,8 @@ def best_by_the_oracle(goal, nouns, product):
 @given(rngs)
 @example(random.Random(3_019_437_420))  # two groups share a value that is the best
 def test_options_are_the_best_of_all_choices(rng):
-    goal_product, product = (random_product(rng, asin) for asin in ("B1", "B2"))
-    goal, nouns = random_goal(rng, goal_product), goal_product.title_nouns
+    goal_product, product = (shops.random_product(rng, asin) for asin in ("B1", "B2"))
+    goal, nouns = shops.random_goal(rng, goal_product), goal_product.title_nouns
     options, terms = best_options(goal, nouns, product)
     assert (options, terms._asdict()) == best_by_the_oracle(goal, nouns, product)
     assert terms == compute_reward(goal, nouns, product, options)
@@ -139,9 +126,9 @@ def test_options_are_the_best_of_all_choices(rng):
 
 @given(rngs)
 def test_a_purchase_is_the_best_of_all_products(rng):
-    shop = random_shop(rng, 6)
+    shop = shops.random_shop(rng, 6)
     for goal in shop.goals:
-        solution = solve(shop, goal)
+        solution = shops.solve(shop, goal)
         goal_product = shop.products.by_asin(goal.asin)
         nouns = goal_product.title_nouns
         rewards = [
@@ -159,8 +146,8 @@ def test_a_purchase_is_the_best_of_all_products(rng):
 def test_many_values_do_not_take_long():
     values = tuple(f"number {i} of {j}" for i in range(20) for j in range(20))
     groups = {f"group {i}": values[i::8] for i in range(8)}
-    product = make_product(options=groups)
-    goal = make_goal(product, goal_options=dict.fromkeys(groups, values[0]))
+    product = shops.make_product(options=groups)
+    goal = shops.make_goal(product, goal_options=dict.fromkeys(groups, values[0]))
     options, terms = best_options(goal, ("shirt",), product)
     assert terms.reward == 1.0
     assert 1 <= len(options) <= 8
@@ -170,7 +157,7 @@ def test_many_values_do_not_take_long():
     ("human", "step", "reachable"), [(False, 35, 183), (True, 1, 13)]
 )
 def test_solutions_of_the_original_shop(shared, human, step, reachable):
-    catalogue = Catalogue.load(**original(shared, human))
+    catalogue = Catalogue.load(**shops.original(shared, human))
     earned = 0
     for number in range(0, len(catalogue.goals), step):
         goal = catalogue.goals[number]
@@ -189,8 +176,6 @@ def test_solutions_of_the_original_shop(shared, human, step, reachable):
             assert solution.terms._asdict() == expected
     assert earned == reachable
 
-
-# ------------------------------------------------------------------------ the oracle
 
 QUERIES = ("lamp", "oil tea", "shirt", "zzz", "<r> a", "<q> lamps", "<c> fashion")
 
@@ -215,7 +200,7 @@ def follow(shop, state, action):
 def shop_to_the_end(shop, solution, state):
     """Return the last state and the number of actions."""
     steps = 0
-    while (action := next_action(shop, solution, state)) is not None:
+    while (action := shops.next_action(shop, solution, state)) is not None:
         state = follow(shop, state, action)
         steps += 1
         assert steps < 60
@@ -224,9 +209,9 @@ def shop_to_the_end(shop, solution, state):
 
 @given(rngs, st.integers(0, 12))
 def test_the_purchase_is_reached_from_every_state(rng, steps):
-    shop = random_shop(rng, 25)
+    shop = shops.random_shop(rng, 25)
     number = rng.randrange(len(shop.goals))
-    solution = solve(shop, shop.goals[number])
+    solution = shops.solve(shop, shop.goals[number])
     _, straight = shop_to_the_end(shop, solution, State(number))
     state = State(number)
     for _ in range(steps):

@@ -22,15 +22,6 @@ from roll_vec.adapters.openenv import create_app
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "tests" / "adapters" / "data" / "openenv.json"
-# Those of tests/adapters/test_packages.py.
-KEYWORDS = {
-    "max_concurrent_envs": 2,
-    "dim_room": (5, 5),
-    "num_boxes": 1,
-    "env_instruction": "Push.",
-    "max_episode_steps": 6,
-    "action_mask": True,
-}
 
 
 class ProcessProvider:
@@ -89,8 +80,9 @@ def validate():
 
 def main():
     """Validate; send the messages, and compare the replies."""
-    app = create_app("roll_vec/Sokoban-v0", **KEYWORDS)
-    pairs = json.loads(DATA.read_text("utf-8"))["messages"]
+    data = json.loads(DATA.read_text("utf-8"))
+    app = create_app("roll_vec/Sokoban-v0", max_concurrent_envs=2, **data["keywords"])
+    pairs = data["messages"]
     with TestClient(app).websocket_connect("/ws") as connection:
         for message, reply in pairs:
             connection.send_text(json.dumps(message))

@@ -15,8 +15,6 @@ from tests.kernels.test_rng import fold_in_by_hand
 from tests.oracles import sokoban as oracle
 from tests.plain import PlainKernels
 
-# --------------------------------------------------------------------- generation
-
 UNTOUCHED = -1
 
 # dim_room, boxes, depth, steps of the walk (None: the default), number of seeds

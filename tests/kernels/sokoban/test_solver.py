@@ -152,18 +152,12 @@ def test_searches_that_give_up_and_no_rooms():
     assert [len(length) for length in solver.measure_rooms(grids[:0])] == [0, 0]
 
 
-# ---------------------------------------------------------------------- dead ends
-
-
 # By name: the room, and whether it is a dead end that is marked.
 ROOMS = {
     "corner": ("####### #$----# #-----# #--@-.# #######", True),
     "edge": ("####### #-$---# #-----# #-.@--# #######", True),
     "edge with a target": ("####### #-$-.-# #-----# #--@--# #######", False),
-    "pair at a wall": (
-        "####### #-$$--# #-----# #.-@-.# #-.-.-# #######",
-        True,
-    ),
+    "pair at a wall": ("####### #-$$--# #-----# #.-@-.# #-.-.-# #######", True),
     "square": (
         "######## #------# #-$$---# #-$$-@-# #------# #-....-# #------# ########",
         True,
