@@ -25,9 +25,9 @@ from roll_vec.cli._tables import print_table, progress, steps_listener
 from roll_vec.errors import InvalidActionError, one_line
 from roll_vec.evaluation.policies import has_oracle
 from roll_vec.recordings import RunRecorder, roll_out, save_run
-from roll_vec.recordings.any_id import action_names, full_id, make_vector
 from roll_vec.recordings.rollout_times import RolloutTimes
 from roll_vec.recordings.rollouts import RolloutSummary
+from roll_vec.registration.any_id import action_names, full_id, make_vector
 from roll_vec.render.boards import NoPictureError, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.render.png import import_pillow
