@@ -125,7 +125,7 @@ def roll_out(
     events = play_steps(env, choose)
     try:
         section.open()
-        with times.levels_of(env):
+        with times.measure_levels(env):
             while True:
                 try:
                     event = next(events, None)

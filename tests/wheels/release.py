@@ -1,7 +1,7 @@
 """Check what a machine can check of a release: ``make release``.
 
-Then the program prints the steps left to a person.  ``--owner NAME`` only writes the account
-that owns the repository into every address.
+Then the program prints the steps left to a person.  ``--owner NAME`` only writes the
+account that owns the repository into every address.
 """
 
 import datetime as dt
