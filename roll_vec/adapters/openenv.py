@@ -153,7 +153,7 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
         return result
 
     async def step_async(self, action: RollVecAction, **_: Any) -> RollVecObservation:
-        """Take an action; nothing takes long, so that ``timeout_s`` has no effect."""
+        """Step once; ``timeout_s`` has no effect, because no step is long."""
         return self._end(await self._open_session().step_async(self._read(action)))
 
     def step(self, action: RollVecAction, **_: Any) -> RollVecObservation:

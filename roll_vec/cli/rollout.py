@@ -225,7 +225,7 @@ def _rate(env_steps: int, seconds: float) -> str:
 
 
 def _shares(times: RolloutTimes) -> str:
-    """Return the parts of the time that took some."""
+    """Return the share of each part of the time, without parts of no time."""
     parts = times.parts.items()
     shares = [f"{name} {part / times.timed:.0%}" for name, part in parts if part]
     return ", ".join(shares) or _NO_VALUE
