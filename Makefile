@@ -6,7 +6,7 @@ KERNEL_TESTS = tests/kernels tests/arrays tests/contract/test_rules.py \
     tests/contract/test_unroll.py::test_unroll_equals_as_many_steps \
     tests/vector/test_batch_options.py
 GAME_TESTS = tests/envs --ignore=tests/envs/countdown --ignore=tests/envs/webshop
-# They run no kernels that the others do not run, and take a third of the time.
+# Other tests run the same kernels; these take a third of the time.
 NOT_AS_PYTHON = --ignore=tests/arrays/test_options.py \
     --ignore=tests/envs/test_attributes.py --ignore=tests/envs/test_keywords.py \
     --ignore=tests/envs/test_gymnasium_pictures.py --ignore=tests/envs/test_states.py
@@ -62,7 +62,7 @@ test-learning:  ## the examples that train, with the extra examples; TESTS="-m '
 test-pins:  ## worlds and contract beside others' versions; PINS="lowest roll": some
 	$(PYTHON) -m tests.pins $(PINS)
 
-test-wheels:  ## sdist and wheel, run outside the checkout; all extras; PYTHONS="3.10 3.12": some
+test-wheels:  ## sdist and wheel, run outside the checkout, and all extras, resolved; PYTHONS="3.10 3.12": some
 	$(PYTHON) -m tests.wheels $(PYTHONS)
 
 test-adapters:  ## beside each framework; FRAMEWORKS="roll trl": some; CHECKOUTS=, KEEP=
@@ -75,10 +75,10 @@ test-exports:  ## the programs that read exports by datasets, TRL and Minari; KE
 test-mutants:  ## plant bugs one by one, to see that the tests catch them; a quarter of an hour
 	$(PYTHON) -m tests.mutants $(MUTANTS)
 
-release:  ## everything of a release that a machine can check, and the steps that are left
+release:  ## check what a machine can check of a release, and print the steps left
 	$(PYTHON) -m tests.wheels.release
 
-owner:  ## the account that has the repository, in all addresses; OWNER=name
+owner:  ## write the account that owns the repository into all addresses; OWNER=name
 	$(PYTHON) -m tests.wheels.release --owner "$(OWNER)"
 
 bench:  ## the benchmarks, measured, and their tables; BENCH="-k modes": some

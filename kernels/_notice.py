@@ -1,7 +1,7 @@
 """A notice on stderr that kernels are being compiled.
 
-A terminal shows a line while a kernel is compiled, which counts the functions of the
-process so far, and those of the kernel that its source names::
+A terminal shows a line while a kernel is compiled.  It counts the functions that the
+process has compiled, and estimates from the source how many the kernel needs::
 
     roll_vec: compiling Sokoban for its first use: 12 of about 31, carve_floor
 
@@ -34,7 +34,7 @@ class CompileNotice(Listener):
     is_silent : bool
         Nothing is written.
     num_kernels : int
-        How often this process has loaded or compiled a kernel.
+        Kernels that this process has loaded or compiled.
     """
 
     def __init__(self):
@@ -80,7 +80,7 @@ class CompileNotice(Listener):
 
 
 def _functions_below(function):
-    """Return a function and those that it calls, as far as names in the source say."""
+    """Return a function and all that it calls, as far as the source names them."""
     functions, waiting = set(), [function]
     while waiting:
         function = waiting.pop()
@@ -89,7 +89,7 @@ def _functions_below(function):
         functions.add(function)
         values = [function.__globals__.get(name) for name in function.__code__.co_names]
         for cell in function.__closure__ or ():
-            with contextlib.suppress(ValueError):  # not yet filled
+            with contextlib.suppress(ValueError):  # an empty cell
                 values.append(cell.cell_contents)
         for value in values:
             # Families keep rules in tuples.

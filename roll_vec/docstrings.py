@@ -53,23 +53,23 @@ def read_items(section: str) -> list[str]:
 
 
 def select_paragraphs(section: str, owner: object) -> str:
-    """Return the paragraphs of a section whose conditions hold, in one line.
+    """Return the paragraphs of a section whose conditions are true, as one line.
 
     Parameters
     ----------
     section : str
-        A paragraph may begin with a condition: "If ``name``: ", or "If ``name`` is
-        ``value``: ".
+        A paragraph may begin with a condition, which is removed: "If ``name``: ", or
+        "If ``name`` is ``value``: ", where the value is a text.
     owner : object
-        It has the attributes that conditions name.
+        The names are its attributes.
     """
     texts = []
     for paragraph in section.split("\n\n"):
         condition, text = _CONDITION.match(paragraph), paragraph
         if condition is not None:
-            name, wanted = condition.groups()
+            name, expected = condition.groups()
             value, text = getattr(owner, name), paragraph[condition.end() :]
-            if not value or wanted not in (None, value):
+            if not value or expected not in (None, value):
                 continue
         texts.append(" ".join(text.split()))
     return " ".join(texts)

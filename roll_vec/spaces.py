@@ -111,8 +111,8 @@ class UnicodeText(Text):
     __hash__ = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        # The tables of characters are the same in every process.  Their order is not,
-        # nor would be the bytes of a snapshot.
+        # Every process can make the tables of characters.  Their order differs between
+        # processes, and would change the bytes of a snapshot.
         state = self.__dict__.items()
         return {name: value for name, value in state if not name.startswith("_char_")}
 

@@ -3,7 +3,7 @@
 ``python docs/examples/hub_folder.py openenv FOLDER`` writes what ``openenv validate``
 and ``openenv push`` accept; ``prime`` a package for ``vf-eval`` and ``prime env push``;
 ``nemo_gym`` an environment of NeMo Gym, with its manifest and its resources server.
-The game needs an oracle: a solution shows that the greatest reward can be reached.
+The game needs an oracle: its solution shows that the greatest reward can be reached.
 """
 
 from __future__ import annotations
@@ -12,31 +12,53 @@ import argparse
 import json
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, NamedTuple
 
+from roll_vec.envs import taxi
 from roll_vec.evaluation import OraclePolicy, find_split
 from roll_vec.evaluation.splits import tasks_of
+from roll_vec.kernels.sokoban.moves import (
+    PENALTY_STEP,
+    REWARD_BOX_ON_TARGET,
+    REWARD_FINISHED,
+)
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.trajectories import play_seeds, to_json
 
 TEMPLATES = Path(__file__).parent / "hubs"
 TASKSET = Path(__file__).parent / "frameworks" / "roll_vec_games.py"
 SERVER = '\n[project.scripts]\nserver = "{name}.server.app:main"\n'
-# The folders of templates; of pyproject.toml a requirement, packages, and scripts.
-HUBS: dict[str, tuple[Any, ...]] = {
-    "openenv": (["package", "openenv"], "openenv>=0.10", ["", ".server"], SERVER),
-    "prime": (["package"], "verifiers>=0.4", [""], ""),
-    "nemo_gym": (["nemo_gym"], "", [], ""),
+
+
+class Hub(NamedTuple):
+    """Folders of templates, and what a hub has in pyproject.toml."""
+
+    templates: tuple[str, ...]
+    requirement: str = ""
+    packages: tuple[str, ...] = ()  # each after the name of the folder's package
+    scripts: str = ""
+
+
+HUBS = {
+    "openenv": Hub(("package", "openenv"), "openenv>=0.10", ("", ".server"), SERVER),
+    "prime": Hub(("package",), "verifiers>=0.4", ("",)),
+    "nemo_gym": Hub(("nemo_gym",)),
 }
 # The least and the greatest reward of a step; of other games 0 and 1.
-REWARDS = {"roll_vec/Sokoban-v0": (-1.1, 10.9), "roll_vec/Taxi-v4": (-10.0, 20.0)}
+REWARDS = {
+    "roll_vec/Sokoban-v0": (
+        PENALTY_STEP - REWARD_BOX_ON_TARGET,
+        PENALTY_STEP + REWARD_BOX_ON_TARGET + REWARD_FINISHED,
+    ),
+    "roll_vec/Taxi-v4": (taxi.WRONG_REWARD, taxi.ARRIVAL_REWARD),
+}
 
 
 def write_folder(hub: str, folder: Path, game: str, split_name: str) -> None:
     """Write the folder of a game, whose tasks are those of a split."""
-    split, known = find_split(game, split_name), ENVIRONMENTS[game]
-    texts = {} if known.pooled else {"obs_mode": "text", "action_mode": "text"}
-    if hub == "openenv" and not known.pooled:
+    split, registered = find_split(game, split_name), ENVIRONMENTS[game]
+    texts = {} if registered.pooled else {"obs_mode": "text", "action_mode": "text"}
+    if hub == "openenv" and not registered.pooled:
         texts["action_mask"] = True  # for the moves of the page /web
     envs: Any = split.make_vec(1, **texts)
     low, high = REWARDS.get(game, (0.0, 1.0))
@@ -52,11 +74,10 @@ def write_folder(hub: str, folder: Path, game: str, split_name: str) -> None:
     rows = [json.dumps({**row, "seed": int(seed)}) for seed in split.seeds[:8]]
     moves = [{"action": move} for move in envs.single_action_space.examples[:4]]
     tasks = {each: len(seeds) for each, seeds in tasks_of(envs.spec).items()}
-    layers, requirement, packages, scripts = HUBS[hub]
     values = {
         "name": name,
         "game": game,
-        "summary": known.summarize(),
+        "summary": registered.summarize(),
         "keywords": to_json({**split.keywords, **texts}),
         "low": low,
         "high": high,
@@ -67,14 +88,14 @@ def write_folder(hub: str, folder: Path, game: str, split_name: str) -> None:
         "actions": json.dumps(best.actions),
         "moves": json.dumps(moves),
         "rows": "\n".join(rows),
-        "requirement": requirement,
-        "packages": json.dumps([name + each for each in packages]),
-        "scripts": scripts.format(name=name),
+        "requirement": HUBS[hub].requirement,
+        "packages": json.dumps([name + each for each in HUBS[hub].packages]),
+        "scripts": HUBS[hub].scripts.format(name=name),
     }
     files = {}
-    for layer in layers:
-        for path in (TEMPLATES / layer).rglob("*.in"):
-            target = path.relative_to(TEMPLATES / layer).as_posix()
+    for templates in map(TEMPLATES.joinpath, HUBS[hub].templates):
+        for path in templates.rglob("*.in"):
+            target = path.relative_to(templates).as_posix()
             target = target.replace("NAME", name).removesuffix(".in")
             files[target] = Template(path.read_text("utf-8")).substitute(values)
     if hub == "prime":

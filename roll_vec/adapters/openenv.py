@@ -49,12 +49,12 @@ __all__ = [
 # OpenEnv lets the next connection in a moment before a dropped one frees its session.
 _SECONDS_TO_WAIT = 10.0
 _RESULTS = ("observation", "reward", "terminated", "truncated", "info")
-_MAX_LISTED = 1000
-"""Tasks in a list of all; a split may have a million."""
+# A split may have a million tasks.
+_MAX_TASKS = 1000
 
 
 class _NoTaskError(InvalidOptionError, IndexError):
-    """Raised without such a task; OpenEnv's routes answer an IndexError with 400."""
+    """Raised for an unknown task; OpenEnv's routes answer an IndexError with 400."""
 
 
 class RollVecAction(Action):  # type: ignore[misc]
@@ -116,14 +116,14 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
         Parameters
         ----------
         seed : int or None
-            As of `Session.reset`.
+            See `Session.reset`.
         episode_id : str or None
-            None: a random one.
+            None: a random id.
         **options
-            ``split`` and ``index``, a task in the place of a seed.
-            ``injected_state``, in the place of a seed or a task: a dict of these
-            keywords and ``actions``, which are played; the result is that of the last.
-            Others are the options of `Session.reset`.
+            ``split`` and ``index``: a task, instead of a seed.  ``injected_state``,
+            instead of both: a dict of keywords of this method, and of ``actions``, a
+            list of the actions to play; the result is that of the last one.  Others are
+            the options of `Session.reset`.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
         return result
 
     async def step_async(self, action: RollVecAction, **_: Any) -> RollVecObservation:
-        """Take an action; nothing takes long, so that ``timeout_s`` has no effect."""
+        """Step once; ``timeout_s`` has no effect, because no step is long."""
         return self._end(await self._open_session().step_async(self._read(action)))
 
     def step(self, action: RollVecAction, **_: Any) -> RollVecObservation:
@@ -168,11 +168,10 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
     # -------------------------------------------------------------- tasks
 
     def list_splits(self) -> list[dict[str, str]]:
-        """Return the name and the type of each split of this configuration.
+        """Return the ``name`` and the ``type`` of each split that the batch can play.
 
-        These are the splits of `roll_vec.evaluation` whose keywords are those of the
-        batch.  The split ``train`` of generated levels has the seeds that are in no
-        other one.
+        A split of `roll_vec.evaluation` is one of them if its keywords are those of the
+        batch.  The split ``train`` has the seeds below those of all tests.
         """
         types = {"train": "train", "eval": "validation"}
         return [{"name": name, "type": types.get(name, "test")} for name in self._seeds]
@@ -207,28 +206,27 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
 
     def list_tasks(self, split: str) -> list[dict[str, Any]]:
         """Return the tasks of a split, 1,000 at most; see `get_task`."""
-        return self.get_task_range(split, 0, _MAX_LISTED)
+        return self.get_task_range(split, 0, _MAX_TASKS)
 
     # ------------------------------------------------------- the page /web
 
     def render_web(self, observation: dict[str, Any]) -> str | None:
         """Return a text or a picture as HTML; None for other observations."""
-        shown = observation.get("observation")
-        if not isinstance(shown, str):
+        value = observation.get("observation")
+        if not isinstance(value, str):
             return None
-        if self._png and shown.startswith("data:image/png;base64,"):
-            return (
-                f'<img src="{html.escape(shown)}" style="image-rendering: pixelated">'
-            )
-        return f"<pre>{html.escape(shown)}</pre>"
+        text = html.escape(value)
+        if self._png and value.startswith("data:image/png;base64,"):
+            return f'<img src="{text}" style="image-rendering: pixelated">'
+        return f"<pre>{text}</pre>"
 
     def web_actions(
         self, observation: dict[str, Any]
     ) -> list[tuple[str, dict[str, Any]]]:
-        """Return the name and the message of each action that a user can choose.
+        """Return the name and the message of each action that the page offers.
 
-        Those of ``action_mask`` where infos have it, and the links of a page of
-        WebShop.  Free texts have none.
+        These are the actions that ``action_mask`` allows, or all if infos have no mask;
+        in WebShop the links of the page.  Other games of free texts have none.
         """
         info = observation.get("info") or {}
         if "available_actions" in info:

@@ -570,9 +570,10 @@ class ArrayEnv(TextOptions):
     def describe(self) -> str:
         """Return a description of the game, for the instructions.
 
-        It is the section ``Instructions`` of the docstring of the class or of the
-        nearest base, see `select_paragraphs`; without one the docstring up to a section
-        such as ``Parameters``.  Names of numbers in double backticks become numbers.
+        It is the section ``Instructions`` of the docstring, of the class or else of its
+        nearest base that has one; `select_paragraphs` describes its form.  Without such
+        a section it is the docstring of the class up to its first section.  The name of
+        a number in double backticks, such as an option, becomes the number.
         """
         docstrings = [read_sections(cls.__doc__) for cls in type(self).__mro__]
         section = ChainMap(*docstrings).get("Instructions")

@@ -55,8 +55,14 @@ class StepEngine(EpisodeEngine):
     # The rows that end in a step, their observations and their infos that are no flags.
     _finals: Any = None
 
-    def __init__(self, options: Any, num_envs: int, *limits: Any) -> None:
-        super().__init__(options, num_envs, *limits)
+    def __init__(
+        self,
+        options: Any,
+        num_envs: int,
+        max_episode_steps: int | None,
+        num_threads: int,
+    ) -> None:
+        super().__init__(options, num_envs, max_episode_steps, num_threads)
         self.name, self.metadata = options.name, options.metadata
         self.render_mode = options.render_mode
         self.first_action, names = options.first_action, options.action_lookup

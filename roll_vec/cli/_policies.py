@@ -22,7 +22,7 @@ from roll_vec.cli._options import CHAT_OPTIONS, refuse_arguments
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.evaluation import ChatEndpoint, OraclePolicy, UniformPolicy
 from roll_vec.evaluation.policies import ORACLE_ACTION, has_oracle
-from roll_vec.recordings.any_id import import_from_here
+from roll_vec.registration.any_id import import_from_here
 from roll_vec.trajectories import Turn
 from roll_vec.vector.action_sampling import ActionStream
 

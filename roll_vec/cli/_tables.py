@@ -111,10 +111,11 @@ def progress(quiet: bool = False) -> Iterator[Show | None]:
         nonlocal due, last_unit
         now = monotonic()
         start, before = starts.get(unit, (now, 0))
-        if before == 0 or number < before:  # the next work of this kind
+        if before == 0 or number < before:  # other work in the same unit has begun
             start = now
         starts[unit] = start, number
-        # The end of short work, as of some levels in a step, would hide longer work.
+        # Short work within longer work, such as levels within steps, does not replace
+        # its line when it ends.
         if last_unit and (unit != last_unit if number == total else now < due):
             return
         due, last_unit = now + _SECONDS_BETWEEN_DRAWINGS, unit

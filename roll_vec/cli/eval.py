@@ -47,8 +47,8 @@ from roll_vec.evaluation.episodes import EpisodeRecord
 from roll_vec.evaluation.results import Comparison, Play, ResultHeader
 from roll_vec.evaluation.splits import SPLITS, WEBSHOP, Split, shop_keywords, splits_of
 from roll_vec.evaluation.statistics import Interval
-from roll_vec.recordings.any_id import find_spec, full_id
 from roll_vec.recordings.setup import current_versions
+from roll_vec.registration.any_id import find_spec, full_id
 
 _Keywords: TypeAlias = dict[str, Any]
 

@@ -42,8 +42,8 @@ from roll_vec.evaluation.chat import ChatError
 from roll_vec.export import export
 from roll_vec.export.rows import Tally, TooFewRowsError, play_rows, select_rows
 from roll_vec.export.writer import FORMATS, check_out
-from roll_vec.recordings.any_id import find_spec, full_id, is_pooled, make_or_refuse
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.any_id import find_spec, full_id, is_pooled, make_or_refuse
 from roll_vec.registration.factories import make_vec
 from roll_vec.trajectories import Trajectory, Turn, play_seeds
 from roll_vec.trajectories.runs import replay_trajectories

@@ -10,8 +10,8 @@ from typing import Any
 
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import print_table
-from roll_vec.recordings.any_id import full_id, import_module, make_or_refuse
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.any_id import full_id, import_module, make_or_refuse
 
 _LIST_DESCRIPTION = """\
 List the ids that roll_vec registers, each with its step limit.

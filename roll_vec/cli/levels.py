@@ -10,7 +10,7 @@ from typing import Any
 from roll_vec.cli._errors import argument_error, check_target, new_file
 from roll_vec.cli._options import add_command, add_commands
 from roll_vec.cli._tables import progress
-from roll_vec.recordings.any_id import full_id
+from roll_vec.registration.any_id import full_id
 
 # A set of so many boards takes hundreds of megabytes.
 MAX_LEVELS = 10_000_000

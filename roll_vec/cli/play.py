@@ -26,7 +26,7 @@ from roll_vec.cli._keys import UNKNOWN_KEY, read_keys
 from roll_vec.cli._options import add_command
 from roll_vec.cli._policies import hint
 from roll_vec.cli._tables import is_screen, text_width, wants_colour
-from roll_vec.recordings.any_id import (
+from roll_vec.registration.any_id import (
     action_names,
     find_spec,
     full_id,

@@ -25,9 +25,9 @@ from roll_vec.cli._tables import print_table, progress, steps_listener
 from roll_vec.errors import InvalidActionError, one_line
 from roll_vec.evaluation.policies import has_oracle
 from roll_vec.recordings import RunRecorder, roll_out, save_run
-from roll_vec.recordings.any_id import action_names, full_id, make_vector
 from roll_vec.recordings.rollout_times import RolloutTimes
 from roll_vec.recordings.rollouts import RolloutSummary
+from roll_vec.registration.any_id import action_names, full_id, make_vector
 from roll_vec.render.boards import NoPictureError, draw_boards
 from roll_vec.render.mosaic import PICTURE_SUFFIXES, save_picture
 from roll_vec.render.png import import_pillow
@@ -225,7 +225,7 @@ def _rate(env_steps: int, seconds: float) -> str:
 
 
 def _shares(times: RolloutTimes) -> str:
-    """Return the parts of the time that took some."""
+    """Return the share of each part of the time, without parts of no time."""
     parts = times.parts.items()
     shares = [f"{name} {part / times.timed:.0%}" for name, part in parts if part]
     return ", ".join(shares) or _NO_VALUE

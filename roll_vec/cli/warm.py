@@ -18,8 +18,8 @@ from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import count, progress
 from roll_vec.errors import MissingExtraError, one_line
 from roll_vec.options import count_cores
-from roll_vec.recordings.any_id import full_id, make_vector
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.any_id import full_id, make_vector
 
 _SUMMARY = "compile kernels ahead, for an image or a cluster"
 

@@ -34,7 +34,7 @@ from roll_vec.cli.replay import make_batch, open_run
 from roll_vec.cli.rollout import run_policy
 from roll_vec.errors import InvalidOptionError, one_line
 from roll_vec.recordings import replay
-from roll_vec.recordings.any_id import full_id, make_vector
+from roll_vec.registration.any_id import full_id, make_vector
 from roll_vec.render.png import import_pillow
 from roll_vec.watch import FrameRecorder, Recording, write_gif, write_page
 from roll_vec.watch.gif import DEFAULT_FPS, MAX_FPS, MIN_FPS

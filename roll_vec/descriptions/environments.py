@@ -26,8 +26,8 @@ from roll_vec.descriptions.keywords import (
 )
 from roll_vec.docstrings import Entry, read_entries, read_items, read_sections
 from roll_vec.options import check_unknown
-from roll_vec.recordings.any_id import action_names, load_class, render_modes
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
+from roll_vec.registration.any_id import action_names, load_class, render_modes
 from roll_vec.text.level_env import TextLevelEnv
 from roll_vec.text.options import TextOptions
 

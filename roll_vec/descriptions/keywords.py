@@ -18,8 +18,8 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.docstrings import read_entries, read_sections
 from roll_vec.options import parse_options
 from roll_vec.pool.options import PoolOptions
-from roll_vec.recordings.any_id import load_class
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.any_id import load_class
 from roll_vec.registration.factories import make_pool_vector, make_vector
 from roll_vec.text.options import TextOptions
 from roll_vec.vector.env import BatchOptions

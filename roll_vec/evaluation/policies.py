@@ -18,8 +18,8 @@ from roll_vec.errors import (
     one_line,
 )
 from roll_vec.options import MAX_INT
-from roll_vec.recordings.any_id import load_class
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.any_id import load_class
 from roll_vec.seeding import check_seed
 from roll_vec.trajectories import Turn
 from roll_vec.vector.action_sampling import ActionStream

@@ -246,9 +246,16 @@ def splits_of(id: str) -> dict[str, Split]:
 
 
 def tasks_of(spec: EnvSpec | None) -> dict[str, Sequence[int]]:
-    """Return the seeds of the splits whose task is that of a batch, by their names.
+    """Return the splits that a batch plays, by name: the seed of each of their tasks.
 
-    Without a split ``train`` of the id, the levels below the test levels are one.
+    A batch plays a split of its id if both have equal keywords, except those that do
+    not change the task.  If the id has no split ``train``, this is the levels below the
+    test levels.
+
+    Parameters
+    ----------
+    spec : EnvSpec or None
+        Of the batch.  The result is empty for None, and for ids of others.
     """
     if spec is None or spec.id not in ENVIRONMENTS:
         return {}
@@ -257,16 +264,16 @@ def tasks_of(spec: EnvSpec | None) -> dict[str, Sequence[int]]:
     defaults["max_episode_steps"] = registered.max_episode_steps
     names = defaults.keys() - FREE_KEYWORDS
 
-    def task(keywords: Mapping[str, Any]) -> Any:
+    def task_keywords(keywords: Mapping[str, Any]) -> Any:
         values = {**defaults, **keywords}
         return to_json({name: values[name] for name in names})
 
     tasks: dict[str, Sequence[int]] = {}
     if "train" not in splits:
         tasks["train"] = range(TEST_START)
-    played = task(spec.kwargs)
+    keywords = task_keywords(spec.kwargs)
     for name, split in splits.items():
-        if task(split.keywords) == played:
+        if task_keywords(split.keywords) == keywords:
             tasks[name] = split.seeds
     return tasks
 

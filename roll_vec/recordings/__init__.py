@@ -1,6 +1,5 @@
 """Runs of a batch: played, recorded, saved, read and played again.
 
-`any_id`       environments and batches of any registered id; each error is one line
 `events`       what a reset or a step does to episodes, alike in all autoreset modes:
                `BatchEvent`, and `EventStream`, which makes them of results
 `episodes`     `EpisodeAccount` sums up episodes of events: returns, lengths, success

@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from roll_vec.recordings.any_id import mode_of
 from roll_vec.recordings.events import BatchEvent, EventStream
+from roll_vec.registration.any_id import mode_of
 
 
 class Reset(NamedTuple):

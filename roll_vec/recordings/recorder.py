@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidActionError, one_line
-from roll_vec.recordings.any_id import mode_of
 from roll_vec.recordings.digests import digest_rows
 from roll_vec.recordings.events import BatchEvent
 from roll_vec.recordings.setup import plan_run
+from roll_vec.registration.any_id import mode_of
 from roll_vec.storage.plain_data import encode
 
 RESULTS = ("rewards", "terminations", "truncations")

@@ -12,7 +12,7 @@ _PARTS = ("game", "drawing levels", "policy", "recording")
 
 
 class RolloutTimes:
-    """Measures the parts of each call of a rollout.
+    """Measures each call of a rollout: a reset or a step, and the work around it.
 
     Attributes
     ----------
@@ -20,9 +20,9 @@ class RolloutTimes:
         Seconds of the first reset and step, and of calls that loaded or compiled
         kernels.
     parts : dict of str to float
-        Seconds of all other calls: ``game``, which is resets and steps; ``drawing
-        levels``, where no kernel draws them within the steps; ``policy``;
-        ``recording``, which is the account of episodes and the recorder.
+        Seconds of all other calls.  ``game``: resets and steps; ``drawing levels``, if
+        steps do not draw them in a kernel; ``policy``; ``recording``: the account of
+        episodes and the recorder.
     env_steps : int
         Steps of single environments in these calls.
     """
@@ -55,8 +55,8 @@ class RolloutTimes:
         self._call = dict.fromkeys(_PARTS, 0.0)
 
     @contextmanager
-    def levels_of(self, env: Any) -> Iterator[None]:
-        """Measure the time in which a batch of arrays draws levels."""
+    def measure_levels(self, env: Any) -> Iterator[None]:
+        """Add the time in which a batch of arrays draws levels to that part."""
         engine = getattr(env.unwrapped, "engine", None)
         provider: Any = getattr(engine, "level_provider", None)
         draw: Any = getattr(provider, "generate", None)
@@ -77,7 +77,7 @@ class RolloutTimes:
 
 
 def _count_kernels() -> int:
-    """Return how often this process has loaded or compiled a kernel."""
+    """Return how many kernels this process has loaded or compiled."""
     # An import would load numba, which not every batch needs.
     module = sys.modules.get("roll_vec.kernels._notice")
     return 0 if module is None else module.NOTICE.num_kernels

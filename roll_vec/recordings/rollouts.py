@@ -15,11 +15,11 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.signals import CriticalSection
-from roll_vec.recordings.any_id import mode_of
 from roll_vec.recordings.driver import Reset, Step, play_steps
 from roll_vec.recordings.episodes import EpisodeAccount, Episodes
 from roll_vec.recordings.events import BatchEvent
 from roll_vec.recordings.rollout_times import RolloutTimes
+from roll_vec.registration.any_id import mode_of
 
 Vector: TypeAlias = VectorEnv[Any, Any, Any]
 
@@ -125,7 +125,7 @@ def roll_out(
     events = play_steps(env, choose)
     try:
         section.open()
-        with times.levels_of(env):
+        with times.measure_levels(env):
             while True:
                 try:
                     event = next(events, None)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from roll_vec.errors import InvalidOptionError
-from roll_vec.recordings.any_id import (
+from roll_vec.registration.any_id import (
     SetupError,
     find_spec,
     is_pooled,

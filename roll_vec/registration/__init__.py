@@ -92,12 +92,12 @@ def _built_in(
     Parameters
     ----------
     name : str
-        The id without the namespace.
+        The id after ``roll_vec/``.
     summary : str
         Empty: it is a game of Gymnasium.
     entry : str
-        ``module:class`` in ``roll_vec.envs``.  Empty: both have the name of the id, as
-        ``cart_pole:CartPole``.
+        ``module:class`` in ``roll_vec.envs``.  Empty: both are named as the id, such as
+        ``cart_pole:CartPole`` for ``CartPole-v1``.
     max_episode_steps, reward_threshold, pooled, **keywords
         See `RegisteredEnv`.
     """
@@ -114,36 +114,59 @@ def _built_in(
     )
 
 
-_LAKE, _LAKES = "frozen_lake:FrozenLake", "frozen_lake:RandomFrozenLake"
-_CAR = "mountain_car:MountainCarContinuous"
-_MAPS = "ROLL's FrozenLake: a new map and start each episode"
-_TILES = "GEM's FifteenPuzzle of any size: put the tiles in order"
-_NUMBERS = "combine numbers into a target, by an expression in text"
-_SHOP = "search, browse and buy in WebShop's simulated shop"
 _BUILT_IN = (
     _built_in("Sokoban-v0", 100, "ROLL's SokobanEnv: a generated room each episode"),
     _built_in("FrozenLake-v1", 100, reward_threshold=0.7),
     _built_in(
-        "FrozenLake8x8-v1", 200, entry=_LAKE, reward_threshold=0.85, map_name="8x8"
+        "FrozenLake8x8-v1",
+        200,
+        entry="frozen_lake:FrozenLake",
+        reward_threshold=0.85,
+        map_name="8x8",
     ),
-    _built_in("RandomFrozenLake-v0", 100, _MAPS, entry=_LAKES),
+    _built_in(
+        "RandomFrozenLake-v0",
+        100,
+        "ROLL's FrozenLake: a new map and start each episode",
+        entry="frozen_lake:RandomFrozenLake",
+    ),
     _built_in("CliffWalking-v1", None),
     _built_in("Taxi-v3", 200, reward_threshold=8),
     _built_in("Taxi-v4", 200, entry="taxi:TaxiV4", reward_threshold=8),
     _built_in("Blackjack-v1", None, sab=True),
     _built_in("CartPole-v1", 500, reward_threshold=475),
     _built_in("MountainCar-v0", 200, reward_threshold=-110),
-    _built_in("MountainCarContinuous-v0", 999, entry=_CAR, reward_threshold=90),
+    _built_in(
+        "MountainCarContinuous-v0",
+        999,
+        entry="mountain_car:MountainCarContinuous",
+        reward_threshold=90,
+    ),
     _built_in("Acrobot-v1", 500, reward_threshold=-100),
     _built_in("Pendulum-v1", 200),
     _built_in(
         "Game2048-v0", 1000, "GEM's Game2048: slide and merge tiles until one is 2048"
     ),
-    _built_in("SlidingTiles-v0", None, _TILES),
+    _built_in(
+        "SlidingTiles-v0",
+        None,
+        "GEM's FifteenPuzzle of any size: put the tiles in order",
+    ),
     _built_in("Sudoku-v0", 100, "GEM's Sudoku, with one solution each"),
     _built_in("Minesweeper-v0", 64, "GEM's Minesweeper, equal for the same seed"),
-    _built_in("Countdown-v0", None, _NUMBERS, pooled=True),
-    _built_in("WebShop-v0", 50, _SHOP, entry="webshop:WebShop", pooled=True),
+    _built_in(
+        "Countdown-v0",
+        None,
+        "combine numbers into a target, by an expression in text",
+        pooled=True,
+    ),
+    _built_in(
+        "WebShop-v0",
+        50,
+        "search, browse and buy in WebShop's simulated shop",
+        entry="webshop:WebShop",
+        pooled=True,
+    ),
 )
 ENVIRONMENTS = {registered.id: registered for registered in _BUILT_IN}
 # The module that Gymnasium imports when an environment is made.

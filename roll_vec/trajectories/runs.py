@@ -7,8 +7,8 @@ from typing import Any
 
 from roll_vec.errors import InvalidFileError
 from roll_vec.recordings import BatchEvent, replay
-from roll_vec.recordings.any_id import find_spec, load_class
 from roll_vec.recordings.files import Run
+from roll_vec.registration.any_id import find_spec, load_class
 from roll_vec.seeding import episode_seed, expand_seeds
 from roll_vec.trajectories.fold import TrajectoryFold
 from roll_vec.trajectories.play import fault_counts

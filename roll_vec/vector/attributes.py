@@ -34,7 +34,10 @@ class BatchAttributes(Batch):
 
     @property
     def has_success(self) -> bool:
-        """Whether `successes` says more than the infos: not of pools."""
+        """Whether `successes` is valid.
+
+        False for games without success, and for pools, whose infos tell it.
+        """
         options: Any = getattr(self.engine, "options", None)
         return bool(getattr(options, "has_success", False))
 

@@ -11,8 +11,8 @@ from gymnasium.vector import VectorEnv
 from numpy.typing import NDArray
 
 from roll_vec.recordings import BatchEvent, Difference, EventStream
-from roll_vec.recordings.any_id import action_names, mode_of
 from roll_vec.recordings.episodes import EpisodeAccount
+from roll_vec.registration.any_id import action_names, mode_of
 from roll_vec.vector.known_infos import UNKNOWN, fault_of, read_success
 from roll_vec.vector.space_batches import item_at
 from roll_vec.watch.frames import Frame, Recording, Tick

@@ -1,4 +1,4 @@
-"""What the tests of the vector contract share: small batches, play, comparison."""
+"""Small batches, play and comparison, for the tests of the vector contract."""
 
 from __future__ import annotations
 

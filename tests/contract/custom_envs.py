@@ -1,4 +1,4 @@
-"""What a user registers: an environment of text and one of integer actions."""
+"""Environments as users register them: one of texts, one of integer actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user writes as rules: arrays, events, masks, levels, actions in a Box."""
+"""Rules as users write them: arrays, events, masks, levels, actions in a Box."""
 
 from __future__ import annotations
 

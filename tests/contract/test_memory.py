@@ -66,6 +66,7 @@ def allocated_by(case, num_envs):
         env.reset(seed=0)
         for row in cases.draw_actions(env, 2):
             result = env.step(row)
+        gc.collect()
         kept, peak = tracemalloc.get_traced_memory()
         assert result is not None
     finally:

@@ -1,7 +1,7 @@
-"""Everything of a release that a machine can check: ``make release``.
+"""Check what a machine can check of a release: ``make release``.
 
-Prints the steps that are left to a person.  ``--owner NAME`` only writes the account
-that owns the repository into every address.
+Then the program prints the steps left to a person.  ``--owner NAME`` only writes the
+account that owns the repository into every address.
 """
 
 import datetime as dt
@@ -33,7 +33,9 @@ def git(root: Path, *arguments: str) -> str:
 def find_owners(root: Path) -> dict[str, set[str]]:
     """Return the owners in the project's addresses, by file that Git knows."""
     files = git(root, "grep", "-lIE", "github.*roll_vec", "--", ":!tests").splitlines()
-    owners = {x: {*_OWNER.findall((root / x).read_text("utf-8"))} for x in files}
+    owners = {
+        name: {*_OWNER.findall((root / name).read_text("utf-8"))} for name in files
+    }
     return {name: accounts for name, accounts in owners.items() if accounts}
 
 
@@ -68,8 +70,16 @@ def find_faults(root: Path, date: str) -> list[str]:
         text = (root / name).read_text("utf-8")
         return re.search(pattern, text, re.MULTILINE) is not None
 
-    faults = [f"{x}: expected a line {y!r}" for x, y in wanted if not has(x, y)]
-    faults += [f"{x}: expected no text {y!r}" for x, y in refused if has(x, y)]
+    faults = [
+        f"{name}: expected a line {pattern!r}"
+        for name, pattern in wanted
+        if not has(name, pattern)
+    ]
+    faults += [
+        f"{name}: expected no text {pattern!r}"
+        for name, pattern in refused
+        if has(name, pattern)
+    ]
     if git(root, "status", "--porcelain"):
         faults.append("the tree is not clean: commit or remove what git status shows")
     if git(root, "tag", "--list", f"v{version}"):

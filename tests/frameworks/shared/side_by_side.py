@@ -1,6 +1,6 @@
-"""What the programs of frameworks measure in turns and write.
+"""Measurement in turns, and rows of results, for the programs of frameworks.
 
-They import it as ``from side_by_side import measure, write``.
+They run ``from side_by_side import measure, write``.
 """
 
 from __future__ import annotations
