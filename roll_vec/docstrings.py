@@ -59,17 +59,18 @@ def select_paragraphs(section: str, owner: object) -> str:
     ----------
     section : str
         A paragraph may begin with a condition: "If ``name``: ", or "If ``name`` is
-        ``value``: ".
+        ``value``: ", which compares the texts of values.
     owner : object
         It has the attributes that conditions name.
     """
     texts = []
-    for paragraph in section.split("\n\n"):
-        condition, text = _CONDITION.match(paragraph), paragraph
+    for paragraph in re.split(r"\n\s*\n", section):
+        text = " ".join(paragraph.split())
+        condition = _CONDITION.match(text)
         if condition is not None:
             name, wanted = condition.groups()
-            value, text = getattr(owner, name), paragraph[condition.end() :]
-            if not value or wanted not in (None, value):
+            value, text = getattr(owner, name), text[condition.end() :]
+            if str(value) != wanted if wanted else not value:
                 continue
-        texts.append(" ".join(text.split()))
+        texts.append(text)
     return " ".join(texts)

@@ -573,15 +573,16 @@ class ArrayEnv(TextOptions):
         It is the section ``Instructions`` of the docstring of the class or of the
         nearest base, see `select_paragraphs`; without one the docstring up to a section
         such as ``Parameters``.  Names of numbers in double backticks become numbers.
+        Python's option ``-OO`` leaves no docstrings: it is the name of the class.
         """
         docstrings = [read_sections(cls.__doc__) for cls in type(self).__mro__]
         section = ChainMap(*docstrings).get("Instructions")
         text = docstrings[0][""] or type(self).__name__
-        if section is not None:
+        if section:
             text = select_paragraphs(section, self)
         for name in dict.fromkeys(re.findall(r"``(\w+)``", text)):
             value = getattr(self, name, None)
-            if isinstance(value, (int, float)):
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
                 text = text.replace(f"``{name}``", str(value))
         return text
 
