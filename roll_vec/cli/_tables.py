@@ -81,7 +81,8 @@ def print_table(
             lines += [line + first, *(" " * indent + other for other in others)]
         else:
             below = " " * (len(margin) + _INDENT)
-            lines += [line, *(below + x for x in textwrap.wrap(text, text_width() - 6))]
+            parts = textwrap.wrap(text, max(text_width() - 6, 1))
+            lines += [line, *(below + part for part in parts)]
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in [*lines, *notes]))
 
 
