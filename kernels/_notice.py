@@ -45,7 +45,8 @@ class CompileNotice(Listener):
         """Show the function that is compiled, if it is one of ours."""
         function = event.data["dispatcher"].py_func
         if self._depth == 0:
-            self._total = self._count + len(_functions_below(function))
+            with contextlib.suppress(Exception):  # of a user's objects
+                self._total = self._count + len(_functions_below(function))
         self._depth += 1
         module = function.__module__ or ""
         if not module.startswith(_PACKAGE):

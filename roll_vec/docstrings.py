@@ -59,17 +59,18 @@ def select_paragraphs(section: str, owner: object) -> str:
     ----------
     section : str
         A paragraph may begin with a condition, which is removed: "If ``name``: ", or
-        "If ``name`` is ``value``: ", where the value is a text.
+        "If ``name`` is ``value``: ", which compares the texts of values.
     owner : object
         The names are its attributes.
     """
     texts = []
-    for paragraph in section.split("\n\n"):
-        condition, text = _CONDITION.match(paragraph), paragraph
+    for paragraph in re.split(r"\n\s*\n", section):
+        text = " ".join(paragraph.split())
+        condition = _CONDITION.match(text)
         if condition is not None:
             name, expected = condition.groups()
-            value, text = getattr(owner, name), paragraph[condition.end() :]
-            if not value or expected not in (None, value):
+            value, text = getattr(owner, name), text[condition.end() :]
+            if str(value) != expected if expected else not value:
                 continue
-        texts.append(" ".join(text.split()))
+        texts.append(text)
     return " ".join(texts)

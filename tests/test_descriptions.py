@@ -1,6 +1,7 @@
 """Descriptions of ids: keywords, rewards, infos and spaces are those of the game."""
 
 import json
+from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import roll_vec
 from roll_vec.descriptions import describe_env
+from roll_vec.docstrings import select_paragraphs
 from roll_vec.registration import ENVIRONMENTS
 from tests.contract.rules import Walk
 
@@ -170,3 +172,22 @@ class Hill(roll_vec.BaseDiscreteActionEnv):
 
     def __init__(self, height, width=3, colour="green", slope: float | None = None):
         self.height = height
+
+
+INSTRUCTIONS = """Go.
+
+If ``steep``: Slowly.
+
+If ``depth`` is
+``3``: Deep.
+
+If ``steep`` is ``False``:
+Flat."""
+
+
+@pytest.mark.parametrize(
+    ("steep", "text"), [(True, "Go. Slowly. Deep."), (False, "Go. Deep. Flat.")]
+)
+def test_paragraphs_of_instructions_have_conditions(steep, text):
+    owner = SimpleNamespace(steep=steep, depth=3)
+    assert select_paragraphs(INSTRUCTIONS, owner) == text

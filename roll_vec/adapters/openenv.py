@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import html
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import compress
 from typing import Any
@@ -128,15 +129,17 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
         Raises
         ------
         InvalidOptionError
-            If there is no such task or state; and all errors of `Session.reset`.
+            If there is no such task or state; and all errors of `Session.reset` and
+            `Session.step`.  After one of these actions the next call must be a reset.
         """
         seed, actions, options = self._read_reset(seed, options)
         if self._session is None:
             self._session = await self._sessions.open_async(_SECONDS_TO_WAIT)
         begin = await self._session.reset_async(seed, options or None)
         result = self._begin(begin, seed, episode_id)
-        for action in actions:
-            result = await self.step_async(RollVecAction(action=action))
+        with self._injection():
+            for action in actions:
+                result = await self.step_async(RollVecAction(action=action))
         return result
 
     def reset(
@@ -148,8 +151,9 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
             self._session = self._sessions.open(_SECONDS_TO_WAIT)
         begin = self._session.reset(seed, options or None)
         result = self._begin(begin, seed, episode_id)
-        for action in actions:
-            result = self.step(RollVecAction(action=action))
+        with self._injection():
+            for action in actions:
+                result = self.step(RollVecAction(action=action))
         return result
 
     async def step_async(self, action: RollVecAction, **_: Any) -> RollVecObservation:
@@ -229,9 +233,11 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
         in WebShop the links of the page.  Other games of free texts have none.
         """
         info = observation.get("info") or {}
-        if "available_actions" in info:
-            clickables = info["available_actions"]["clickables"]
-            links = [f"click[{name}]" for name in clickables if name != "search"]
+        page = info.get("available_actions")  # in a user's pool any value
+        if isinstance(page, dict) and "clickables" in page:
+            links = [
+                f"click[{name}]" for name in page["clickables"] if name != "search"
+            ]
             return [(link, {"action": link}) for link in links]
         batch: Any = self._sessions.envs
         space, lookup = batch.single_action_space, dict[Any, str]()
@@ -242,13 +248,30 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
             lookup = batch.get_attr("action_lookup")[0] if is_stacked else {}
         elif is_stacked:  # the texts that a pool accepts are no list of moves
             actions = getattr(space, "examples", ())
-        legal = compress(actions, info.get("action_mask") or [1] * len(actions))
+        mask = info.get("action_mask")
+        legal = compress(actions, mask) if isinstance(mask, list) else actions
         return [(str(lookup.get(each, each)), {"action": each}) for each in legal]
 
     def close(self) -> None:
         """Free the environment of the batch; OpenEnv calls it for each connection."""
         if self._session is not None:
             self._session.close()
+
+    @contextmanager
+    def _injection(self) -> Iterator[None]:
+        """Demand a reset after an error: nobody plays on from half of a state."""
+        try:
+            yield
+        except BaseException as error:
+            self.close()
+            self._session = None
+            if isinstance(error, ResetNeededError):
+                accepted = "no action after the end of an episode"
+                value = f"more than {self._state.step_count:,}"
+                raise InvalidOptionError.expected(
+                    "injected_state", accepted, value
+                ) from error
+            raise
 
     def _open_session(self) -> Session:
         if self._session is None:
@@ -257,7 +280,7 @@ class RollVecEnvironment(Environment):  # type: ignore[misc]
         return self._session
 
     def _seeds_of(self, split: Any) -> Sequence[int]:
-        if split not in self._seeds:
+        if not isinstance(split, str) or split not in self._seeds:
             accepted = f"one of {', '.join(self._seeds) or 'no splits'}"
             raise _NoTaskError.expected("split", accepted, split)
         return self._seeds[split]

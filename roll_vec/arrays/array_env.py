@@ -574,15 +574,16 @@ class ArrayEnv(TextOptions):
         nearest base that has one; `select_paragraphs` describes its form.  Without such
         a section it is the docstring of the class up to its first section.  The name of
         a number in double backticks, such as an option, becomes the number.
+        Python's option ``-OO`` leaves no docstrings: it is the name of the class then.
         """
         docstrings = [read_sections(cls.__doc__) for cls in type(self).__mro__]
         section = ChainMap(*docstrings).get("Instructions")
         text = docstrings[0][""] or type(self).__name__
-        if section is not None:
+        if section:
             text = select_paragraphs(section, self)
         for name in dict.fromkeys(re.findall(r"``(\w+)``", text)):
             value = getattr(self, name, None)
-            if isinstance(value, (int, float)):
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
                 text = text.replace(f"``{name}``", str(value))
         return text
 

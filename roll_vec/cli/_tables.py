@@ -23,6 +23,7 @@ _MIN_COLUMN = 30
 _INDENT = 4
 # A line that is drawn more often takes more time than short episodes.
 _SECONDS_BETWEEN_DRAWINGS = 0.1
+_SHORT_SECONDS = 0.5
 
 
 def text_width() -> int:
@@ -81,7 +82,8 @@ def print_table(
             lines += [line + first, *(" " * indent + other for other in others)]
         else:
             below = " " * (len(margin) + _INDENT)
-            lines += [line, *(below + x for x in textwrap.wrap(text, text_width() - 6))]
+            parts = textwrap.wrap(text, max(text_width() - 6, 1))
+            lines += [line, *(below + part for part in parts)]
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in [*lines, *notes]))
 
 
@@ -105,20 +107,26 @@ def progress(quiet: bool = False) -> Iterator[Show | None]:
         yield None
         return
     starts: dict[str, tuple[float, int]] = {}
-    due, last_unit = 0.0, ""
+    due, longest = 0.0, ""
 
     def show(unit: str, number: int, total: int | None, rate: str = "") -> None:
-        nonlocal due, last_unit
+        nonlocal due, longest
         now = monotonic()
-        start, before = starts.get(unit, (now, 0))
+        start, before = starts.pop(unit, (now, 0))
         if before == 0 or number < before:  # other work in the same unit has begun
             start = now
-        starts[unit] = start, number
-        # Short work within longer work, such as levels within steps, does not replace
-        # its line when it ends.
-        if last_unit and (unit != last_unit if number == total else now < due):
+        is_last = number == total
+        if not is_last:
+            starts[unit] = start, number
+        # Short work within longer work, such as levels within steps, has no line.
+        longest = longest or unit
+        is_short = unit != longest and now - start < _SHORT_SECONDS
+        is_end = is_last and unit == longest
+        if is_end:
+            longest = ""
+        if is_short or (now < due and not is_end):
             return
-        due, last_unit = now + _SECONDS_BETWEEN_DRAWINGS, unit
+        due = now + _SECONDS_BETWEEN_DRAWINGS
         seconds = now - start
         words = [f"{number:,} {unit}"]
         if total is not None:

@@ -225,10 +225,11 @@ def _rate(env_steps: int, seconds: float) -> str:
 
 
 def _shares(times: RolloutTimes) -> str:
-    """Return the share of each part of the time, without parts of no time."""
-    parts = times.parts.items()
-    shares = [f"{name} {part / times.timed:.0%}" for name, part in parts if part]
-    return ", ".join(shares) or _NO_VALUE
+    """Return the parts of the time that took some, as shares whose sum is 100 %."""
+    parts = {name: seconds for name, seconds in times.parts.items() if seconds > 0}
+    ends = np.rint(100 * np.cumsum([*parts.values()]) / (times.timed or 1))
+    shares = zip(parts, np.diff(ends, prepend=0), strict=True)
+    return ", ".join(f"{name} {share:.0f}%" for name, share in shares) or _NO_VALUE
 
 
 def _next_commands(

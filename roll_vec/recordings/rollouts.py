@@ -156,6 +156,8 @@ def roll_out(
                     next_report = now + PROGRESS_SECONDS
     except KeyboardInterrupt:
         is_interrupted = True
+        if num_steps == 0:  # a compilation, perhaps
+            times.end_part("game")
         times.end_call(0, num_steps == 0)
     finally:
         section.close()

@@ -21,7 +21,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from roll_vec.errors import InvalidOptionError, SessionsFullError
+from roll_vec.errors import InvalidOptionError, ResetNeededError, SessionsFullError
 from roll_vec.evaluation import UniformPolicy, find_split, play_split
 from tests.conftest import ROOT
 from tests.evaluation.chat_server import ChatServer, Reply
@@ -105,7 +105,7 @@ def test_task_declaration_accuracy(app, folder):
         for index in (count, -1, True, None):
             with pytest.raises(IndexError, match="index"):
                 env.get_task(name, index)
-    for words in ({"split": "absent", "index": 0}, {"index": 0}):
+    for words in ({"split": "absent", "index": 0}, {"index": 0}, {"split": []}):
         with pytest.raises(IndexError, match="one of train, test-1-box"):
             env.reset(**words)
     with pytest.raises(InvalidOptionError, match="seed"):
@@ -143,6 +143,13 @@ def test_oracle_containment(app, folder):
     for state in (None, [], {"seed": 3}, {"actions": "Up"}):
         with pytest.raises(InvalidOptionError, match="injected_state"):
             app.env().reset(injected_state=state)
+    env = app.env()
+    env.reset(seed=3)
+    with pytest.raises(InvalidOptionError, match="after the end"):
+        env.reset(injected_state={"seed": 3, "actions": ["Up"] * 101})
+    with pytest.raises(ResetNeededError):  # there is no half of a state
+        env.step(app.action_cls(action="Up"))
+    assert play(app, MOVES, env, seed=3) == play(app, MOVES, seed=3)
 
 
 def test_oracle_max_verifier_determinism_portability_and_resource_envelope(
@@ -216,6 +223,8 @@ def test_the_page_shows_boards_and_legal_moves(stand_ins, id, keywords, start, a
     choices = env.web_actions(shown)
     assert [message["action"] for _, message in choices] == actions
     assert {label for label, _ in choices} <= {*LAKE_MOVES}
+    # In a user's pool these keys may have other values.
+    env.web_actions({"info": {"available_actions": ["a"], "action_mask": 1}})
     if id == "WebShop-v0":
         page = vars(env.step(app.action_cls(action="search[red]")))
         assert ("click[next >]", {"action": "click[next >]"}) in env.web_actions(page)

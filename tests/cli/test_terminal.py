@@ -94,6 +94,10 @@ def test_colours_can_be_turned_off(screen, name):
         assert ("\x1b[1" in tty.output) == (options == {})
 
 
+def test_tables_stand_in_the_narrowest_terminal(screen):
+    assert screen(columns=3).run(["envs"]) == 0
+
+
 def test_frames_are_drawn_over_one_another(screen):
     tty = screen(columns=50)
     # Keys that were typed ahead count.

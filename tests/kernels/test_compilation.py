@@ -75,6 +75,21 @@ def test_the_functions_of_a_kernel_are_counted_before_it_is_compiled():
     assert 20 < len(_notice._functions_below(generate_rooms.py_func)) < 40
 
 
+class Broken:
+    """An object of a user, such as a module that cannot be imported."""
+
+    def __getattr__(self, name):
+        raise ImportError(name)
+
+
+BROKEN = Broken()
+
+
+def use():
+    """Name an object that raises."""
+    return BROKEN
+
+
 @pytest.mark.parametrize("stream", [None, "closed", "full"])
 def test_a_notice_is_no_reason_to_fail(monkeypatch, stream):
     class Full(io.StringIO):
@@ -86,6 +101,8 @@ def test_a_notice_is_no_reason_to_fail(monkeypatch, stream):
         replacement.close()
     monkeypatch.setattr("sys.stderr", replacement)
     compile_kernels(ROOMS)
+    data = {"dispatcher": SimpleNamespace(py_func=use)}
+    _notice.CompileNotice().on_start(SimpleNamespace(data=data))
 
 
 # ------------------------------------------------------ in processes of their own
