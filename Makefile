@@ -5,8 +5,7 @@ PYTHON ?= python
 KERNEL_TESTS = tests/kernels tests/arrays tests/contract/test_rules.py \
     tests/contract/test_unroll.py::test_unroll_equals_as_many_steps \
     tests/vector/test_batch_options.py
-GAME_TESTS = tests/envs --ignore=tests/envs/countdown --ignore=tests/envs/webshop \
-    tests/envs/webshop/test_rankings.py
+GAME_TESTS = tests/envs --ignore=tests/envs/countdown --ignore=tests/envs/webshop
 # Other tests run the same kernels; these take a third of the time.
 NOT_AS_PYTHON = --ignore=tests/arrays/test_options.py \
     --ignore=tests/envs/test_attributes.py --ignore=tests/envs/test_keywords.py \
