@@ -66,7 +66,8 @@ def write_folder(hub: str, folder: Path, game: str, split_name: str) -> None:
     # On slippery ice the best player may fall.
     best = next((each for each in episodes if each.rewards[-1] == high), None)
     if best is None:
-        raise SystemExit(f"{game}: no episode ends with the reward {high}, see REWARDS")
+        message = f"{game}: no solution ends with the reward {high}: add it to REWARDS"
+        raise SystemExit(message)
     name = "roll_vec_" + game.partition("/")[2].partition("-v")[0].lower()
     message = {"role": "user", "content": best.instruction}
     row = {"responses_create_params": {"input": [message]}}
@@ -118,8 +119,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("hub", choices=HUBS)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--game", default="roll_vec/Sokoban-v0")
-    parser.add_argument("--split", default="test-1-box")
+    parser.add_argument("--game", default="roll_vec/Sokoban-v0", help="an id")
+    parser.add_argument("--split", default="test", help="see roll-vec eval list")
     args = parser.parse_args(arguments)
     write_folder(args.hub, args.folder, args.game, args.split)
 

@@ -46,6 +46,7 @@ def write_owner(root: Path, owner: str) -> None:
     for name in find_owners(root):
         text = (root / name).read_text("utf-8")
         (root / name).write_text(_OWNER.sub(owner, text), "utf-8")
+        print(f"{name}: the owner is {owner}")  # noqa: T201
 
 
 def find_faults(root: Path, date: str) -> list[str]:
@@ -53,17 +54,36 @@ def find_faults(root: Path, date: str) -> list[str]:
     version = read_setting(root, "version")
     number = re.escape(version)
     (owner,) = _OWNER.findall(read_setting(root, "Repository"))
+    section = f"## [{version}] - {date}"
     wanted = [
-        ("roll_vec/version.py", f'^__version__ = "{number}"$'),
-        ("CITATION.cff", f'^version: "{number}"$'),
-        ("CITATION.cff", f'^date-released: "{date}"$'),
-        ("CHANGELOG.md", rf"^## \[?{number}\]? - {date}\n\s*(?!## )\S"),
+        ("roll_vec/version.py", f'^__version__ = "{number}"$', f"version {version}"),
+        ("CITATION.cff", f'^version: "{number}"$', f"version {version}"),
+        ("CITATION.cff", f'^date-released: "{date}"$', f"the date {date}"),
+        (
+            "CHANGELOG.md",
+            rf"^## \[?{number}\]? - {date}\n\s*(?!## )\S",
+            f"a section {section}, with changes",
+        ),
     ]
     refused = [
-        ("CHANGELOG.md", r"^## \[?Unreleased\]?\n\s*(?!## )\S"),
-        ("CHANGELOG.md", r"No version has been published"),
-        ("README.md", r"not on PyPI"),
-        ("docs/installation.md", r"not on PyPI"),
+        (
+            "CHANGELOG.md",
+            rf"^## \[?{number}\]? - (?!{date})",
+            f"no other section of {version}: raise the version, or join them",
+        ),
+        (
+            "CHANGELOG.md",
+            r"^## \[?Unreleased\]?\n\s*(?!## )\S",
+            f"nothing under Unreleased: move it to {section}",
+        ),
+        *(
+            (name, text, f"no sentence with {text!r}: it is untrue from now on")
+            for name, text in (
+                ("CHANGELOG.md", "No version has been published"),
+                ("README.md", "not on PyPI"),
+                ("docs/installation.md", "not on PyPI"),
+            )
+        ),
     ]
 
     def has(name: str, pattern: str) -> bool:
@@ -71,14 +91,10 @@ def find_faults(root: Path, date: str) -> list[str]:
         return re.search(pattern, text, re.MULTILINE) is not None
 
     faults = [
-        f"{name}: expected a line {pattern!r}"
-        for name, pattern in wanted
-        if not has(name, pattern)
-    ]
-    faults += [
-        f"{name}: expected no text {pattern!r}"
-        for name, pattern in refused
-        if has(name, pattern)
+        f"{name}: expected {words}"
+        for rules, is_wanted in ((wanted, True), (refused, False))
+        for name, pattern, words in rules
+        if has(name, pattern) is not is_wanted
     ]
     if git(root, "status", "--porcelain"):
         faults.append("the tree is not clean: commit or remove what git status shows")
@@ -104,7 +120,8 @@ def main(arguments: list[str]) -> None:
         raise SystemExit("\n".join(faults))
     make = [os.environ.get("MAKE", "make"), f"PYTHON={sys.executable}"]
     for target in TARGETS:
-        subprocess.run([*make, target], cwd=ROOT, check=True)
+        if subprocess.run([*make, target], cwd=ROOT, check=False).returncode:
+            raise SystemExit(f"make {target} failed: nothing is released")
     guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     steps = guide.partition("\n## Releases\n")[2].partition("\n1. ")[2]
     print(f"\nReady.\n\n1. {steps.partition('## ')[0]}")  # noqa: T201
