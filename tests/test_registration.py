@@ -31,11 +31,10 @@ class Echo(roll_vec.BaseLanguageBasedEnv):
         return self.prefix + action, float(len(action)), False, False, {}
 
 
-class Switch(roll_vec.BaseDiscreteActionEnv):
-    """Has the actions Off and On."""
+class Plain(gymnasium.Env):
+    """Extends no class of roll_vec."""
 
-    ACTION_LOOKUP = {0: "Off", 1: "On"}  # noqa: RUF012
-    observation_space = action_space = gymnasium.spaces.Discrete(2)
+    observation_space = action_space = gymnasium.spaces.Discrete(3)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -43,6 +42,13 @@ class Switch(roll_vec.BaseDiscreteActionEnv):
 
     def step(self, action):
         return int(action), float(action), False, False, {}
+
+
+class Switch(Plain, roll_vec.BaseDiscreteActionEnv):
+    """Has the actions Off and On."""
+
+    ACTION_LOOKUP = {0: "Off", 1: "On"}  # noqa: RUF012
+    action_space = gymnasium.spaces.Discrete(2)
 
 
 @pytest.fixture
