@@ -217,7 +217,7 @@ def test_the_page_shows_boards_and_legal_moves(stand_ins, id, keywords, start, a
     choices = env.web_actions(shown)
     assert [message["action"] for _, message in choices] == actions
     assert {label for label, _ in choices} <= {*LAKE_MOVES}
-    # In a user's pool these keys may have other values.
+    # Of a user's pool:
     env.web_actions({"info": {"available_actions": ["a"], "action_mask": 1}})
     if id == "WebShop-v0":
         page = vars(env.step(app.action_cls(action="search[red]")))

@@ -54,48 +54,25 @@ def find_faults(root: Path, date: str) -> list[str]:
     version = read_setting(root, "version")
     number = re.escape(version)
     (owner,) = _OWNER.findall(read_setting(root, "Repository"))
-    section = f"## [{version}] - {date}"
-    wanted = [
+    section, head = f"## [{version}] - {date}", rf"^## \[?{number}\]? - "
+    untrue = "no sentence that is untrue from now on"
+    rules = [
         ("roll_vec/version.py", f'^__version__ = "{number}"$', f"version {version}"),
         ("CITATION.cff", f'^version: "{number}"$', f"version {version}"),
         ("CITATION.cff", f'^date-released: "{date}"$', f"the date {date}"),
-        (
-            "CHANGELOG.md",
-            rf"^## \[?{number}\]? - {date}\n\s*(?!## )\S",
-            f"a section {section}, with changes",
-        ),
+        ("CHANGELOG.md", rf"{head}{date}\n\s*(?!## )\S", f"changes under {section}"),
+        ("CHANGELOG.md", f"{head}(?!{date}).*", f"no other section of {version}"),
+        ("CHANGELOG.md", r"^## \[?Unreleased\]?\n\s*(?!## )\S", "no Unreleased"),
+        ("CHANGELOG.md", r"No version has been published", untrue),
+        ("README.md", r"not on PyPI", untrue),
+        ("docs/installation.md", r"not on PyPI", untrue),
     ]
-    refused = [
-        (
-            "CHANGELOG.md",
-            rf"^## \[?{number}\]? - (?!{date})",
-            f"no other section of {version}: raise the version, or join them",
-        ),
-        (
-            "CHANGELOG.md",
-            r"^## \[?Unreleased\]?\n\s*(?!## )\S",
-            f"nothing under Unreleased: move it to {section}",
-        ),
-        *(
-            (name, text, f"no sentence with {text!r}: it is untrue from now on")
-            for name, text in (
-                ("CHANGELOG.md", "No version has been published"),
-                ("README.md", "not on PyPI"),
-                ("docs/installation.md", "not on PyPI"),
-            )
-        ),
-    ]
-
-    def has(name: str, pattern: str) -> bool:
-        text = (root / name).read_text("utf-8")
-        return re.search(pattern, text, re.MULTILINE) is not None
-
-    faults = [
-        f"{name}: expected {words}"
-        for rules, is_wanted in ((wanted, True), (refused, False))
-        for name, pattern, words in rules
-        if has(name, pattern) is not is_wanted
-    ]
+    faults = []
+    for name, pattern, words in rules:
+        match = re.search(pattern, (root / name).read_text("utf-8"), re.MULTILINE)
+        if (match is None) is not words.startswith("no "):
+            text = f": {match[0].splitlines()[0]!r}" if match else ""
+            faults.append(f"{name}: expected {words}{text}")
     if git(root, "status", "--porcelain"):
         faults.append("the tree is not clean: commit or remove what git status shows")
     if git(root, "tag", "--list", f"v{version}"):
