@@ -1,7 +1,4 @@
-"""The archives are complete, run elsewhere, and are refused while something is missing.
-
-The checks of the archives and of a release find each kind of fault.
-"""
+"""The archives are complete and run elsewhere; each kind of fault is found."""
 
 import re
 import shutil
