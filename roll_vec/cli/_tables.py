@@ -96,14 +96,23 @@ def progress(quiet: bool = False) -> Iterator[Show | None]:
     Parameters
     ----------
     quiet : bool
-        True: there is none.
+        True: there is none, and no notice of kernels that are compiled.
 
     Yields
     ------
     Show or None
         None: nothing is shown.
     """
-    if quiet or not is_screen(sys.stderr):
+    if quiet:
+        from roll_vec.kernels._notice import NOTICE
+
+        was_silent, NOTICE.is_silent = NOTICE.is_silent, True
+        try:
+            yield None
+        finally:
+            NOTICE.is_silent = was_silent
+        return
+    if not is_screen(sys.stderr):
         yield None
         return
     starts: dict[str, tuple[float, int]] = {}
