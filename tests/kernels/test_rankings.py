@@ -12,6 +12,7 @@ from roll_vec.envs.webshop import Catalogue
 from roll_vec.envs.webshop.search import lucene_ranking
 from roll_vec.envs.webshop.search.english_analyzer import stem, words
 from roll_vec.envs.webshop.search.lucene_ranking import LuceneIndex
+from tests.conftest import JIT_OFF
 from tests.envs.webshop.shops import original
 from tests.oracles import bm25
 
@@ -114,7 +115,7 @@ def test_a_second_build_a_stored_index_and_threads_find_the_same(seed):
         )
     # Kernels are compiled once for all kinds of index.
     for kernel in (lucene_ranking.kernels.add_scores, lucene_ranking.kernels.find_best):
-        assert len(kernel.signatures) == 1
+        assert JIT_OFF or len(kernel.signatures) == 1
 
 
 @pytest.mark.parametrize("seed", range(20))
