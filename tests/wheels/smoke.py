@@ -12,6 +12,8 @@ import warnings
 from pathlib import Path
 
 import gymnasium
+import numpy as np
+from gymnasium.spaces import Tuple
 
 import roll_vec
 from roll_vec.errors import MissingExtraError
@@ -34,7 +36,9 @@ def play(env_id):
     envs.close()
     env = gymnasium.make(env_id)
     observation, _ = env.reset(seed=0)
-    assert str(observation) == str(first[0]), env_id
+    if isinstance(envs.single_observation_space, Tuple):
+        first = [np.array([part[0] for part in first])]
+    assert str(np.array(observation)) == str(np.array(first[0])), env_id
     env.action_space.seed(0)
     env.step(env.action_space.sample())
     env.close()
