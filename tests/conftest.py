@@ -56,11 +56,7 @@ GAMES = re.compile(
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give all tests of a game to one worker, for a cold start.
-
-    A worker compiles what kernels call once, for all kernels that call it; two workers
-    compile it twice.
-    """
+    """Give all tests of a game to one worker: two compile what its kernels call twice."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByGame(LoadScopeScheduling):
