@@ -56,7 +56,7 @@ GAMES = re.compile(
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give all tests of a game to one worker: two compile what its kernels call twice."""
+    """Give all tests of a game to one worker: two would compile its kernels twice."""
     from xdist.scheduler import LoadScopeScheduling
 
     class ByGame(LoadScopeScheduling):
