@@ -124,10 +124,10 @@ def jumanji_sokoban(num_envs: int) -> Work:
     from jumanji.environments.routing.sokoban import env, generator
 
     # Its own constructor downloads them.
-    given = object.__new__(generator.HuggingFaceDeepMindGenerator)
-    given._fixed_grids = jnp.asarray(levels()[..., 0], jnp.uint8)
-    given._variable_grids = jnp.asarray(levels()[..., 1], jnp.uint8)
-    return _jumanji_scan(env.Sokoban(generator=given), num_envs)
+    level_generator = object.__new__(generator.HuggingFaceDeepMindGenerator)
+    level_generator._fixed_grids = jnp.asarray(levels()[..., 0], jnp.uint8)
+    level_generator._variable_grids = jnp.asarray(levels()[..., 1], jnp.uint8)
+    return _jumanji_scan(env.Sokoban(generator=level_generator), num_envs)
 
 
 def _jumanji_scan(game: Any, num_envs: int) -> Work:

@@ -66,8 +66,8 @@ def write_folder(hub: str, folder: Path, game: str, split_name: str) -> None:
     # On slippery ice the best player may fall.
     best = next((each for each in episodes if each.rewards[-1] == high), None)
     if best is None:
-        message = f"{game}: no solution ends with the reward {high}: add it to REWARDS"
-        raise SystemExit(message)
+        fault = f"{game}: no solution ends with the reward {high}: add it to REWARDS"
+        raise SystemExit(fault)
     name = "roll_vec_" + game.partition("/")[2].partition("-v")[0].lower()
     message = {"role": "user", "content": best.instruction}
     row = {"responses_create_params": {"input": [message]}}

@@ -23,6 +23,7 @@ _MIN_COLUMN = 30
 _INDENT = 4
 # A line that is drawn more often takes more time than short episodes.
 _SECONDS_BETWEEN_DRAWINGS = 0.1
+# Work within other work has no line of progress until it takes so long.
 _SHORT_SECONDS = 0.5
 
 
@@ -127,7 +128,6 @@ def progress(quiet: bool = False) -> Iterator[Show | None]:
         is_last = number == total
         if not is_last:
             starts[unit] = start, number
-        # Short work within longer work, such as levels within steps, has no line.
         longest = longest or unit
         is_short = unit != longest and now - start < _SHORT_SECONDS
         is_end = is_last and unit == longest

@@ -204,14 +204,14 @@ def _rows(
         success_rate = f"{num_successes / (num_known + summary.faults):.2%}"
     return [
         ("environment steps", f"{summary.env_steps:,}"),
-        ("steps/s", _rate(times.env_steps, times.timed)),
+        ("steps/s", _rate(times.env_steps, times.seconds)),
         ("steps/s of the game", _rate(times.env_steps, times.parts["game"])),
         ("time", _shares(times)),
         ("episodes", f"{len(episodes):,}"),
         ("return", _spread(episodes.returns)),
         ("success rate", success_rate),
         ("length", _spread(episodes.lengths)),
-        ("elapsed", f"{times.timed:.2f} s"),
+        ("elapsed", f"{times.seconds:.2f} s"),
         ("start-up", f"{times.startup:.2f} s"),
         ("seed", str(arguments.seed)),
         ("policy", arguments.policy),
@@ -227,7 +227,7 @@ def _rate(env_steps: int, seconds: float) -> str:
 def _shares(times: RolloutTimes) -> str:
     """Return the parts of the time that took some, as shares whose sum is 100 %."""
     parts = {name: seconds for name, seconds in times.parts.items() if seconds > 0}
-    ends = np.rint(100 * np.cumsum([*parts.values()]) / (times.timed or 1))
+    ends = np.rint(100 * np.cumsum([*parts.values()]) / (times.seconds or 1))
     shares = zip(parts, np.diff(ends, prepend=0), strict=True)
     return ", ".join(f"{name} {share:.0f}%" for name, share in shares) or _NO_VALUE
 

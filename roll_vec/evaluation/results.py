@@ -107,9 +107,9 @@ class ResultHeader:
         InvalidOptionError
             If a keyword is no plain data.
         """
-        own = {name: keywords[name] for name in sorted({*keywords} - WORK_KEYWORDS)}
+        task = {name: keywords[name] for name in sorted({*keywords} - WORK_KEYWORDS)}
         try:
-            plain = json.loads(encode(own))
+            plain = json.loads(encode(task))
         except TypeError as error:
             accepted = "plain data, which a file of results can store"
             raise InvalidOptionError.expected(

@@ -33,7 +33,7 @@ class RolloutTimes:
         self._mark, self._num_kernels = perf_counter(), _count_kernels()
 
     @property
-    def timed(self) -> float:
+    def seconds(self) -> float:
         """Seconds of all parts together."""
         return sum(self.parts.values())
 

@@ -152,7 +152,7 @@ def roll_out(
                 now = perf_counter()
                 is_due = now >= next_report or num_steps == steps
                 if on_progress is not None and not event.is_reset and is_due:
-                    on_progress(num_steps, times.env_steps, times.timed)
+                    on_progress(num_steps, times.env_steps, times.seconds)
                     next_report = now + PROGRESS_SECONDS
     except KeyboardInterrupt:
         is_interrupted = True

@@ -62,8 +62,8 @@ def test_a_keyword_becomes_an_attribute_of_every_batch(name, maker):
         assert getattr(env, name) == expected
         env.close()
     for refused in REFUSED[name]:
-        told = f"^{name}: expected .*, got {refused!r}"
-        with pytest.raises(InvalidOptionError, match=told):
+        message = f"^{name}: expected .*, got {refused!r}"
+        with pytest.raises(InvalidOptionError, match=message):
             make(**{name: refused})
 
 
@@ -73,8 +73,8 @@ def test_a_keyword_becomes_an_attribute_of_every_batch(name, maker):
 )
 def test_bad_values_are_named(id, name):
     for value in REFUSED[name]:
-        told = f"^{name}: expected .*, got {value!r}"
-        with pytest.raises(InvalidOptionError, match=told):
+        message = f"^{name}: expected .*, got {value!r}"
+        with pytest.raises(InvalidOptionError, match=message):
             gymnasium.make_vec(id, **{"num_envs": 4, name: value})
     env = gymnasium.make_vec(id, np.int64(4), group_size=np.int32(2))
     assert (type(env.num_envs), env.group_size) == (int, 2)
