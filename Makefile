@@ -3,6 +3,7 @@
 
 PYTHON ?= python
 KERNEL_TESTS = tests/kernels tests/arrays tests/contract/test_rules.py \
+    tests/contract/test_rule_mistakes.py \
     tests/contract/test_unroll.py::test_unroll_equals_as_many_steps \
     tests/vector/test_batch_options.py
 GAME_TESTS = tests/envs --ignore=tests/envs/countdown --ignore=tests/envs/webshop
@@ -12,9 +13,10 @@ NOT_AS_PYTHON = --ignore=tests/arrays/test_options.py \
     --ignore=tests/envs/test_gymnasium_pictures.py --ignore=tests/envs/test_states.py
 # When and how kernels are compiled does not depend on the checks of indices.
 NOT_WITH_BOUNDS = --ignore=tests/arrays/test_options.py \
-    --ignore=tests/kernels/test_cache.py --ignore=tests/arrays/test_rule_code.py
-# Types of numba: they do not run as plain Python.
-COMPILED_ONLY = */_compiled_*.py
+    --ignore=tests/kernels/test_cache.py --ignore=tests/arrays/test_rule_code.py \
+    --ignore=tests/contract/test_rule_mistakes.py
+# Types and passes of numba: they do not run as plain Python.
+COMPILED_ONLY = */_compiled_*.py,*/_lean_compiler.py
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
