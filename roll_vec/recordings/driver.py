@@ -30,9 +30,18 @@ class Reset(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A call of `step`, with its actions."""
+    """A call of `step`.
+
+    Attributes
+    ----------
+    actions : batch
+    mask : (N,) bool or None
+        In ``Disabled`` mode: the environments whose episodes go on; those of the others
+        go no further.  None: all that have one.
+    """
 
     actions: Any
+    mask: NDArray[np.bool_] | None = None
 
 
 Choose: TypeAlias = Callable[[BatchEvent | None], Reset | Step | None]
@@ -61,6 +70,8 @@ def play_steps(envs: Any, choose: Choose) -> Iterator[BatchEvent]:
             observations, infos = envs.reset(seed=call.seed, options=options)
             event = stream.add_reset(observations, infos, mask)
         else:
+            if call.mask is not None:
+                stream.stop_others(call.mask)
             running = stream.is_running
             if mode is not AutoresetMode.DISABLED or running.all():
                 results = envs.step(call.actions)

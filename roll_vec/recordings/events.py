@@ -143,6 +143,10 @@ class EventStream:
         """(N,) bool: an episode goes on."""
         return self._is_running
 
+    def stop_others(self, mask: NDArray[np.bool_]) -> None:
+        """Drop the episodes outside an (N,) mask: they go on no more."""
+        self._is_running = self._is_running & mask
+
     def add_step(
         self,
         actions: Any,

@@ -108,12 +108,8 @@ class SeedPlan:
 
     def __call__(self, event: BatchEvent | None) -> Reset | Step | None:
         """Return the call that follows an event; None: all episodes have ended."""
-        if event is not None and event.is_reset:
-            failed = fault_counts(self._envs) > self._fault_counts
-            self._skipped = np.where(event.starts, failed, self._skipped)
-        elif event is not None:
-            self._steps += event.plays
-            self._playing &= ~event.ends
+        if event is not None:
+            self._add(event)
         beginning = self._next_episodes()
         if beginning.size:
             return self._begin(beginning)
@@ -123,7 +119,17 @@ class SeedPlan:
         for values in counters:
             # A policy cannot change them.
             values.flags.writeable = False
-        return Step(self._policy(Turn(event.observations, *counters)))
+        actions = self._policy(Turn(event.observations, *counters))
+        return Step(actions, self._playing)
+
+    def _add(self, event: BatchEvent) -> None:
+        """Count the steps of an event, and note the episodes that it ended."""
+        if event.is_reset:
+            failed = fault_counts(self._envs) > self._fault_counts
+            self._skipped = np.where(event.starts, failed, self._skipped)
+        else:
+            self._steps += event.plays
+            self._playing &= ~event.ends
 
     def _next_episodes(self) -> NDArray[np.intp]:
         """Return the environments that begin an episode."""
