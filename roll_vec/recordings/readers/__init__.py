@@ -1,0 +1,123 @@
+"""Episodes of files that trainers wrote, whatever the trainer.
+
+`read_episodes` reads a file.  Each format of `FORMATS` has a module, which says what
+writes such a file, and how the seed gets into it:
+
+=============== ========================================================================
+`plain`         JSON lines that a person writes
+`roll`          ROLL's rollout dumps
+`verl_agent`    verl-agent's rollout dumps
+`trl`           TRL's completions
+`verifiers`     traces of verifiers
+`openenv`       trajectories of ``openenv collect``
+=============== ========================================================================
+
+`rows` checks values, and `calls` reads calls of tools.  No file can run code: all are
+JSON, or Parquet without objects.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from roll_vec.errors import InvalidFileError
+from roll_vec.options import check_choice
+from roll_vec.recordings.readers import (
+    openenv,
+    plain,
+    roll,
+    trl,
+    verifiers,
+    verl_agent,
+)
+from roll_vec.recordings.readers.rows import Row, Task, read_rows
+from roll_vec.recordings.recorded_episodes import RecordedEpisode
+from roll_vec.storage.files import check_regular
+
+__all__ = ["FORMATS", "read_episodes"]
+
+
+class _Format(NamedTuple):
+    """A format: its reader, and the names by which an object is known as one of it."""
+
+    read: Callable[[Iterable[Row], Task], Iterator[RecordedEpisode]]
+    names: tuple[frozenset[str], ...]
+
+
+def _format(reader: Any, *names: str) -> _Format:
+    return _Format(reader.read, tuple(frozenset(each.split()) for each in names))
+
+
+FORMATS: Mapping[str, _Format] = {
+    "roll": _format(roll, "trajectory_data messages"),
+    "verl_agent": _format(verl_agent, "input output score"),
+    "verifiers": _format(verifiers, "task traces", "task nodes", "completion info"),
+    "trl": _format(trl, "prompt completion"),
+    "openenv": _format(openenv, "episode_id tool_trace"),
+    "plain": _format(plain, "seed answers", "tag id"),
+}
+"""The formats, by name."""
+
+
+def read_episodes(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    id: str | None = None,
+    keywords: Mapping[str, Any] | None = None,
+) -> list[RecordedEpisode]:
+    """Return the episodes of a file.
+
+    Parameters
+    ----------
+    path : path
+    format : str, optional
+        A name of `FORMATS`; None: the one that the first object of the file is of.
+    id : str, optional
+        Of the environment, if the file does not say it, or for another one.
+    keywords : mapping, optional
+        Of `roll_vec.make_vec`, beside those of the file, which they replace.
+
+    Returns
+    -------
+    list of RecordedEpisode
+        In the order of the file.
+
+    Raises
+    ------
+    InvalidFileError
+        If the file cannot be read: with the line, and what is accepted there.
+    InvalidOptionError
+        If there is no such format.
+    MissingExtraError
+        For a Parquet file, without the extra ``parquet``.
+    """
+    path = Path(path)
+    check_choice("format", format, (None, *FORMATS))
+    task = Task(id, dict(keywords or {}))
+    try:
+        check_regular(path)
+        with path.open("rb") as file:
+            is_parquet = file.read(4) == b"PAR1"
+        rows = trl.read_parquet(path) if is_parquet else read_rows(path)
+        first = list(islice(rows, 1))
+        if not first:
+            message = f"{os.fspath(path)!r}: expected episodes, got an empty file"
+            raise InvalidFileError(message)
+        name = _recognise(first[0]) if format is None else format
+        return list(FORMATS[name].read(chain(first, rows), task))
+    except OSError as error:
+        message = f"{os.fspath(path)!r} cannot be read: {error.strerror}"
+        raise InvalidFileError(message) from error
+
+
+def _recognise(row: Row) -> str:
+    """Return the name of the format that an object is of."""
+    for name, format in FORMATS.items():
+        if any(names <= row.content.keys() for names in format.names):
+            return name
+    accepted = f"expected an object of one of the formats {', '.join(FORMATS)}"
+    raise row.error("format", f"{accepted}, got the names {', '.join(row.content)}"[:300])

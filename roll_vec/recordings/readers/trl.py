@@ -1,0 +1,169 @@
+"""Completions of TRL: ``completions_STEP.parquet``, by ``log_completions`` (TRL 1.16).
+
+The same table as JSON lines is read as well.  TRL logs no column of the data set.  The
+reward function `roll_vec.adapters.trl.log_episodes` logs the columns ``id``,
+``keywords`` (JSON), ``seed``, ``answers`` and ``step_rewards``; one of the user may log
+``seed`` alone, by TRL's ``log_extra``.  Without ``answers`` they are the calls of tools,
+or the completion itself where the environment has no tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from roll_vec.errors import InvalidFileError, MissingExtraError, one_line
+from roll_vec.recordings.readers.calls import answer_of
+from roll_vec.recordings.readers.rows import (
+    ANSWERS,
+    ANY,
+    COUNT,
+    NUMBERS,
+    OBJECT,
+    TEXT,
+    Kind,
+    Row,
+    Task,
+    parse,
+    split_chat,
+    text_of,
+)
+from roll_vec.recordings.recorded_episodes import RecordedEpisode
+
+EPISODE_OVER = "The episode is over. No further action counts."
+"""The end of the result of the last tool call, and the result of those after it."""
+REWARD_COLUMNS = ("MoveEnv", "PictureEnv", "ShopEnv", "AnswerEnv")
+"""The classes of `roll_vec.adapters.trl`, by which TRL names the columns of returns."""
+_STEP, _ADVANTAGE = "step", "advantage"
+_TEXTS = {"obs_mode": "text", "action_mode": "text"}
+# TRL's result of a call that raised an error, so that no action was taken.
+_ERROR = "{'error': "
+_CHAT_OR_TEXT = Kind("a text or a list of messages", lambda x: type(x) in (str, list))
+
+
+def read_parquet(path: Path) -> Iterator[Row]:
+    """Yield the rows of a Parquet file.
+
+    Raises
+    ------
+    InvalidFileError
+    MissingExtraError
+        Without the extra ``parquet``.
+    """
+    parquet = MissingExtraError.import_module(
+        "pyarrow.parquet", "a Parquet file", extra="parquet"
+    )
+    try:
+        rows = parquet.read_table(path).to_pylist()
+    except Exception as error:  # those of pyarrow are of many kinds
+        message = f"{str(path)!r}: expected a whole Parquet file: {one_line(error)}"
+        raise InvalidFileError(message) from error
+    for number, row in enumerate(rows, 1):
+        yield Row(row, path, f"row {number}")
+
+
+def read(rows: Iterable[Row], task: Task) -> Iterator[RecordedEpisode]:
+    """Yield the episodes of TRL's completions."""
+    rows = list(rows)
+    has_tools = any(map(_has_tools, rows))
+    group, last = -1, None
+    for row in rows:
+        # Members of a group stand one after the other.
+        key = row.find(_STEP, COUNT), row.get("prompt", _CHAT_OR_TEXT)
+        if group < 0 or key != last:
+            group, last = group + 1, key
+        yield _read_row(row, task, has_tools, f"{key[0]}/{group}")
+
+
+def _has_tools(row: Row) -> bool:
+    """Whether the completion of a row, or its columns, are those of tools."""
+    if not set(REWARD_COLUMNS).isdisjoint(row.content):
+        return True
+    completion = row.get("completion", _CHAT_OR_TEXT)
+    if isinstance(completion, str):
+        return False
+    return any(part.find("tool_calls", ANY) for part in row.list("completion"))
+
+
+def _read_row(row: Row, task: Task, has_tools: bool, group: str) -> RecordedEpisode:
+    prompts: list[str] | None
+    prompt, completion = row.content["prompt"], row.get("completion", _CHAT_OR_TEXT)
+    first = prompt if isinstance(prompt, str) else split_chat([*prompt, _AGENT])[1][-1]
+    fault = None
+    if isinstance(completion, str):
+        answers, prompts = [completion], [first]
+    elif has_tools:
+        answers, prompts, is_over = _read_calls(row, first)
+        fault = None if is_over else "the model stopped"
+    else:
+        begin = [{"role": "user", "content": first}]
+        parts = [part.content for part in row.list("completion")]
+        answers, prompts = split_chat([*begin, *parts])
+    logged = row.find("answers", ANSWERS)
+    if logged is not None:
+        answers = logged
+        # The completion may lack a call, or have others.
+        prompts = prompts if len(prompts) == len(answers) else None
+    keywords = _read_keywords(row)
+    return task.make_episode(
+        row,
+        answers,
+        row.get("seed", COUNT),
+        id=row.find("id", TEXT),
+        keywords=keywords,
+        texts=_TEXTS if has_tools else None,
+        rewards=row.find("step_rewards", NUMBERS),
+        total_reward=_read_return(row),
+        prompts=prompts,
+        group=group,
+        fault=fault,
+    )
+
+
+_AGENT = {"role": "assistant", "content": ""}
+
+
+def _read_calls(row: Row, prompt: str) -> tuple[list[Any], list[str], bool]:
+    """Return the answers, their prompts, and whether the episode ended."""
+    answers, prompts, unread, is_over = [], [], [prompt], False
+    messages = row.list("completion")
+    for place, message in enumerate(messages):
+        results = iter(messages[place + 1 :])
+        for part in message.list("tool_calls"):
+            # A result that would be too long is left out, but the action was taken.
+            after = next(results, None)
+            is_result = after is not None and after.find("role", TEXT) == "tool"
+            result = text_of(after.content.get("content")) if after and is_result else ""
+            if not is_over and not result.startswith(_ERROR):
+                answers.append(answer_of(part.enter("function"), "name"))
+                prompts.append("\n\n".join(unread))
+                unread = []
+            unread.append(result)
+            is_over = is_over or result.endswith(EPISODE_OVER)
+    return answers, prompts, is_over
+
+
+def _read_keywords(row: Row) -> dict[str, Any] | None:
+    text = row.find("keywords", TEXT)
+    if text is None:
+        return None
+    try:
+        keywords = parse(text)
+    except ValueError:
+        keywords = None
+    if not OBJECT.accepts(keywords):
+        raise row.error("keywords", "expected an object, as a text of JSON")
+    return dict(keywords)
+
+
+def _read_return(row: Row) -> float | None:
+    """Return the sum of the rewards: a column of ours, or the one of a reward."""
+    numbers = {
+        name: value
+        for name, value in row.content.items()
+        if type(value) is float and value == value and name != _ADVANTAGE
+    }
+    ours = [value for name, value in numbers.items() if name in REWARD_COLUMNS]
+    values = ours or [*numbers.values()]
+    return values[0] if len(values) == 1 else None
