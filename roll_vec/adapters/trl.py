@@ -94,7 +94,7 @@ class _ToolEnv:
 
     def get_reward(self) -> float:
         """Return the sum of the rewards since the last reset."""
-        return sum(self._rewards)
+        return sum(self._rewards, 0.0)
 
     def _begin(self, row: Mapping[str, Any]) -> list[Any]:
         self._seed = self._tasks.seed_of(row)
@@ -115,7 +115,6 @@ class _ToolEnv:
     def _step(self, text: str) -> str:
         """Take an action; return what `_take` does, as one text."""
         return _join(self._take(text))
-
 
     def _log(self) -> dict[str, Any]:
         """Return the columns of `log_episodes`."""
@@ -276,9 +275,9 @@ def log_episodes(
 ) -> list[None]:
     """Log what plays the episodes again, beside TRL's completions.
 
-    It is a reward function of TRL, which gives no reward: ``reward_funcs=[log_episodes]``
-    with ``log_completions=True``.  The tables have the columns ``id``, ``keywords``,
-    ``seed``, ``answers`` and ``step_rewards``, which `roll_vec.recordings.readers` reads.
+    A reward function of TRL that gives no reward: ``reward_funcs=[log_episodes]`` with
+    ``log_completions=True``.  The tables have the columns ``id``, ``keywords``,
+    ``seed``, ``answers`` and ``step_rewards``, for `roll_vec.recordings.readers`.
 
     Parameters
     ----------

@@ -295,8 +295,8 @@ class GemSokobanNativeEnv(GemSokobanEnv):
     def env_info(self) -> dict[str, Any]:
         """What ROLL's manager writes beside a trajectory.
 
-        Boxes are counted in the text, by their symbols.  ``roll_vec`` has what plays the
-        episode again, for `roll_vec.recordings.readers`.
+        Boxes are counted in the text, by their symbols.  ``roll_vec`` has what plays
+        the episode again, for `roll_vec.recordings.readers`.
         """
         room = self._observation or ""
         on_target, others = (

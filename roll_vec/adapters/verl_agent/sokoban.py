@@ -68,7 +68,11 @@ class SokobanEnvs(VerlAgentEnvs):
             For each environment ``id``, ``keywords``, ``seed`` and ``turn``, the number
             of calls of `step` since the reset.
         """
-        names = self._keywords.keys() - {"autoreset_mode", "action_start", "grid_lookup"}
+        names = self._keywords.keys() - {
+            "autoreset_mode",
+            "action_start",
+            "grid_lookup",
+        }
         keywords = {name: self._keywords[name] for name in sorted(names)} | TEXTS
         facts = {"id": self.envs.spec.id, "keywords": to_json(keywords)}
         seeds = np.repeat(self._tasks, self.group_n).tolist()

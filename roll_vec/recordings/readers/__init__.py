@@ -24,7 +24,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from roll_vec.errors import InvalidFileError
+from roll_vec.errors import InvalidFileError, shorten
 from roll_vec.options import check_choice
 from roll_vec.recordings.readers import (
     openenv,
@@ -38,7 +38,7 @@ from roll_vec.recordings.readers.rows import Row, Task, read_rows
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.storage.files import check_regular
 
-__all__ = ["FORMATS", "read_episodes"]
+__all__ = ["RecordedEpisode", "read_episodes"]
 
 
 class _Format(NamedTuple):
@@ -61,6 +61,8 @@ FORMATS: Mapping[str, _Format] = {
     "plain": _format(plain, "seed answers", "tag id"),
 }
 """The formats, by name."""
+# The ``format`` of the files of `roll_vec.evaluation`, which reads them itself.
+_RESULTS = "roll-vec eval"
 
 
 def read_episodes(
@@ -112,6 +114,9 @@ def read_episodes(
     except OSError as error:
         message = f"{os.fspath(path)!r} cannot be read: {error.strerror}"
         raise InvalidFileError(message) from error
+    except RecursionError as error:
+        message = f"{os.fspath(path)!r}: expected values that are not nested so deeply"
+        raise InvalidFileError(message) from error
 
 
 def _recognise(row: Row) -> str:
@@ -119,5 +124,8 @@ def _recognise(row: Row) -> str:
     for name, format in FORMATS.items():
         if any(names <= row.content.keys() for names in format.names):
             return name
-    accepted = f"expected an object of one of the formats {', '.join(FORMATS)}"
-    raise row.error("format", f"{accepted}, got the names {', '.join(row.content)}"[:300])
+    if row.content.get("format") == _RESULTS:
+        message = f"expected a file of a trainer; this one is of {_RESULTS}, whose"
+        raise row.error("format", f"{message} commands read it")
+    message = f"expected an object of one of the formats {', '.join(FORMATS)}"
+    raise row.error("format", f"{message}; its names are {shorten([*row.content])}")

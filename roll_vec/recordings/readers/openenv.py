@@ -21,9 +21,6 @@ from roll_vec.recordings.readers.rows import (
 )
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
-# As `roll_vec.adapters.openenv` makes games on a grid.
-_TEXTS = {"obs_mode": "text", "action_mode": "text"}
-
 
 def read(rows: Iterable[Row], task: Task) -> Iterator[RecordedEpisode]:
     """Yield the episodes of OpenEnv's records."""
@@ -49,7 +46,6 @@ def read(rows: Iterable[Row], task: Task) -> Iterator[RecordedEpisode]:
             facts.get("seed", COUNT) if seed is None else seed,
             id=facts.find("id", TEXT),
             keywords=facts.find("keywords", OBJECT),
-            texts=_TEXTS,
             rewards=None if None in rewards else rewards,
             fault=None if done else "the agent stopped",
         )

@@ -1,10 +1,9 @@
 """Rollout dumps of ROLL: ``rollout_dump_data.step_N.jsonl`` in ``rollout_dump_dir``.
 
-``dump_rollout_trajectories`` (roll/pipeline/agentic/utils.py, commit 8eb27cc2) writes one
-object for each training step, whose values are columns.  `AgentNativeStepEnvManager` is
-the manager that fills them for the environments of this package, with
-``roll_vec/sokoban_native_env``.  Of a reset ROLL writes the two parts of its seed, the
-group's and the number of the episode.
+``dump_rollout_trajectories`` (roll/pipeline/agentic/utils.py, commit 8eb27cc2) writes
+one object for each training step, whose values are columns.  The columns are filled by
+`AgentNativeStepEnvManager`, with ``roll_vec/sokoban_native_env`` for example.  The seed
+of a reset is the sum of the group's and the number of the episode.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from roll_vec.recordings.readers.rows import (
     NUMBERS,
     OBJECT,
     TEXT,
+    TEXT_MODES,
     TEXTS,
     Row,
     Task,
@@ -30,12 +30,8 @@ from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
 FACTS = "roll_vec"
 """The name, in ROLL's ``env_info``, of the id, the keywords and the seed."""
-# ROLL's pattern of answers.
-_TEXTS = {
-    "obs_mode": "text",
-    "action_mode": "text",
-    "action_pattern": "<answer>(.*?)</answer>",
-}
+# With ROLL's pattern of answers.
+_TEXTS = {**TEXT_MODES, "action_pattern": "<answer>(.*?)</answer>"}
 # Of ROLL's `EpisodeStopReason`: nothing failed, and nothing was cut.
 _GOOD_ENDS = ("FINISH", "MAX_STEPS", "")
 

@@ -1,6 +1,7 @@
 """Objects of a file, whose values are checked when they are read.
 
-Each error is an `InvalidFileError` with the file, the place in it, and what is accepted.
+Each error is an `InvalidFileError` with the file, the place in it, and what is
+accepted there.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import gymnasium
 
 from roll_vec.errors import InvalidFileError, shorten
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
@@ -21,6 +25,8 @@ MAX_LINE_BYTES = 1 << 28
 # Places of values that belong to a turn.
 _BY_TURN = ("rewards", "prompts", "was_cut")
 _MOST_INT = 1 << 63
+TEXT_MODES = {"obs_mode": "text", "action_mode": "text"}
+"""Keywords of a game on a grid whose observations and answers are texts."""
 
 
 class Kind(NamedTuple):
@@ -37,15 +43,17 @@ def _is_number(value: Any) -> bool:
     return type(value) is float and math.isfinite(value)
 
 
-def _is_action(value: Any) -> bool:
+def _is_action(value: Any, depth: int = 8) -> bool:
     if type(value) is list:
-        return all(map(_is_action, value))
+        return depth > 0 and all(_is_action(part, depth - 1) for part in value)
     return type(value) in (str, bool) or _is_number(value)
 
 
 def _list_of(accepted: str, accepts: Callable[[Any], bool]) -> Kind:
     accepted = f"a list of {accepted}"
-    return Kind(accepted, lambda value: type(value) is list and all(map(accepts, value)))
+    return Kind(
+        accepted, lambda value: type(value) is list and all(map(accepts, value))
+    )
 
 
 def _is_object(value: Any) -> bool:
@@ -103,14 +111,15 @@ class Row:
         value = self.content.get(name)
         if value is None:
             raise self.error(name, f"expected {kind.accepted}, but there is none")
-        return self._check(name, kind, value)
+        return self.check(name, kind, value)
 
     def find(self, name: str, kind: Kind, default: Any = None) -> Any:
         """Return a value, or the default if there is none, or null."""
         value = self.content.get(name)
-        return default if value is None else self._check(name, kind, value)
+        return default if value is None else self.check(name, kind, value)
 
-    def _check(self, name: str, kind: Kind, value: Any) -> Any:
+    def check(self, name: str, kind: Kind, value: Any) -> Any:
+        """Return a value; if it is of another kind, it is an error."""
         if not kind.accepts(value):
             raise self.error(name, f"expected {kind.accepted}, got {shorten(value)}")
         return value
@@ -205,7 +214,7 @@ class Task:
         *,
         id: str | None,
         keywords: Mapping[str, Any] | None,
-        texts: Mapping[str, Any] | None = None,
+        texts: Mapping[str, Any] = TEXT_MODES,
         **fields: Any,
     ) -> RecordedEpisode:
         """Return the episode of an object.
@@ -218,8 +227,8 @@ class Task:
         id, keywords
             What the file says; None: nothing.
         texts : mapping, optional
-            Keywords of a game on a grid whose answers are texts, unless others stand
-            there.
+            Keywords of a game on a grid whose answers are texts, unless the file or the
+            caller has others.
         **fields
             Of `RecordedEpisode`.
 
@@ -228,26 +237,36 @@ class Task:
         InvalidFileError
             If nothing says the id, there is none like it, or lists differ in length.
         """
-        id = self.id or id
-        if id is None:
-            accepted = "expected the id of the environment: pass id=, as the file has none"
-            raise row.error("id", accepted)
-        # A file must not choose a module that is imported.
-        if self.id is None and ":" in id:
-            accepted = "expected an id without a module; import it, and pass id="
-            raise row.error("id", f"{accepted}; got {shorten(id)}")
+        row.check("answers", ANSWERS, answers)
         for name in _BY_TURN:
             values = fields.get(name)
             if values is not None and len(values) != len(answers):
                 message = f"expected {len(answers)}, one for each answer"
                 raise row.error(name, f"{message}, got {len(values)}")
-        known = ENVIRONMENTS.get(id)
+        if self.id is not None:
+            id = self.id
+        elif id is None:
+            accepted = "expected that of the environment, but there is none"
+            raise row.error("id", f"{accepted}: pass the id to the reader")
+        else:
+            id = id.removeprefix("roll_vec:")
+            # A file must not choose a module that is imported.
+            if id not in gymnasium.registry:
+                accepted = "expected a registered id"
+                raise row.error("id", f"{accepted}, got {shorten(id)}")
         defaults: Mapping[str, Any] = {}
-        if texts and known is not None and not known.pooled:
+        if _has_text_mode(id) and all(map(_is_text, answers)):
             defaults = texts
         keywords = {**defaults, **(keywords or {}), **self.keywords}
         fields = {"keywords": keywords, "place": row.place, **fields}
         return RecordedEpisode(id=id, answers=answers, seed=seed, **fields)
+
+
+@lru_cache(maxsize=64)
+def _has_text_mode(id: str) -> bool:
+    """Whether answers of an environment are texts only by a keyword."""
+    known = ENVIRONMENTS.get(id.rpartition(":")[2])
+    return known is not None and "action_mode" in known.defaults()
 
 
 def text_of(content: Any) -> str:

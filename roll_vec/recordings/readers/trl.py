@@ -3,8 +3,8 @@
 The same table as JSON lines is read as well.  TRL logs no column of the data set.  The
 reward function `roll_vec.adapters.trl.log_episodes` logs the columns ``id``,
 ``keywords`` (JSON), ``seed``, ``answers`` and ``step_rewards``; one of the user may log
-``seed`` alone, by TRL's ``log_extra``.  Without ``answers`` they are the calls of tools,
-or the completion itself where the environment has no tools.
+only ``seed``, by TRL's ``log_extra``.  Without ``answers`` they are the calls of tools,
+or the completion itself if the environment has no tools.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from roll_vec.recordings.readers.rows import (
     COUNT,
     NUMBERS,
     OBJECT,
+    OBJECTS,
     TEXT,
     Kind,
     Row,
@@ -36,10 +37,11 @@ EPISODE_OVER = "The episode is over. No further action counts."
 REWARD_COLUMNS = ("MoveEnv", "PictureEnv", "ShopEnv", "AnswerEnv")
 """The classes of `roll_vec.adapters.trl`, by which TRL names the columns of returns."""
 _STEP, _ADVANTAGE = "step", "advantage"
-_TEXTS = {"obs_mode": "text", "action_mode": "text"}
 # TRL's result of a call that raised an error, so that no action was taken.
 _ERROR = "{'error': "
-_CHAT_OR_TEXT = Kind("a text or a list of messages", lambda x: type(x) in (str, list))
+_CHAT_OR_TEXT = Kind(
+    "a text or a list of messages", lambda x: TEXT.accepts(x) or OBJECTS.accepts(x)
+)
 
 
 def read_parquet(path: Path) -> Iterator[Row]:
@@ -73,7 +75,7 @@ def read(rows: Iterable[Row], task: Task) -> Iterator[RecordedEpisode]:
         key = row.find(_STEP, COUNT), row.get("prompt", _CHAT_OR_TEXT)
         if group < 0 or key != last:
             group, last = group + 1, key
-        yield _read_row(row, task, has_tools, f"{key[0]}/{group}")
+        yield _read_row(row, task, has_tools, f"{key[0] or 0}/{group}")
 
 
 def _has_tools(row: Row) -> bool:
@@ -112,7 +114,6 @@ def _read_row(row: Row, task: Task, has_tools: bool, group: str) -> RecordedEpis
         row.get("seed", COUNT),
         id=row.find("id", TEXT),
         keywords=keywords,
-        texts=_TEXTS if has_tools else None,
         rewards=row.find("step_rewards", NUMBERS),
         total_reward=_read_return(row),
         prompts=prompts,
@@ -134,7 +135,9 @@ def _read_calls(row: Row, prompt: str) -> tuple[list[Any], list[str], bool]:
             # A result that would be too long is left out, but the action was taken.
             after = next(results, None)
             is_result = after is not None and after.find("role", TEXT) == "tool"
-            result = text_of(after.content.get("content")) if after and is_result else ""
+            result = (
+                text_of(after.content.get("content")) if after and is_result else ""
+            )
             if not is_over and not result.startswith(_ERROR):
                 answers.append(answer_of(part.enter("function"), "name"))
                 prompts.append("\n\n".join(unread))

@@ -1,8 +1,8 @@
-"""Traces of verifiers: ``traces.jsonl`` of ``vf-eval``, and of prime-rl (verifiers 0.4).
+"""Traces of verifiers: ``traces.jsonl`` of ``vf-eval`` (verifiers 0.4).
 
-Each line is an episode, whose task is that of the taskset of docs/frameworks/others.md:
-``game``, ``keywords`` and ``seed``.  ``id`` in the place of ``game`` is read as well, and
-lines of ``results.jsonl`` of versions below 0.2, with these three in ``info``.
+Each line is an episode, whose task has ``game`` (or ``id``), ``keywords`` and ``seed``,
+as in the taskset of docs/frameworks/others.md.  Lines of ``results.jsonl``, as older
+versions write them, are read if their ``info`` has these.
 """
 
 from __future__ import annotations

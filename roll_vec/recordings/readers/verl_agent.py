@@ -1,10 +1,9 @@
 """Rollout dumps of verl-agent: ``STEP.jsonl`` in ``trainer.rollout_data_dir``.
 
-``_dump_generations`` (verl/trainer/ppo/ray_trainer.py, commit d0b97244) writes a line for
-each turn, in an order that has nothing to do with episodes, with the prompt and the
-answer, but not the episode, the turn and the seed.  Three lines of
-docs/frameworks/verl_agent.md add the columns ``traj_uid``, ``uid``, ``rewards`` and
-`FACTS`.
+``_dump_generations`` (verl/trainer/ppo/ray_trainer.py, commit d0b97244) writes a line
+for each turn, in any order, with the prompt and the answer, but without the episode,
+the turn and the seed.  Two lines of docs/frameworks/verl_agent.md add them, as the
+columns ``traj_uid``, ``uid``, ``rewards`` and `FACTS`.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from roll_vec.recordings.readers.rows import (
     NUMBER,
     OBJECT,
     TEXT,
+    TEXT_MODES,
     Row,
     Task,
 )
@@ -25,11 +25,7 @@ from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
 FACTS = "roll_vec"
 """The column with the id, the keywords, the seed, and the number of the turn."""
-TEXTS = {
-    "obs_mode": "text",
-    "action_mode": "text",
-    "action_pattern": "<action>(.*?)</action>",
-}
+TEXTS = {**TEXT_MODES, "action_pattern": "<action>(.*?)</action>"}
 """Keywords of a game on a grid for verl-agent's answers."""
 _SOKOBAN = "roll_vec/Sokoban-v0"
 # In the order in which `sokoban_projection` looks for them.
