@@ -28,7 +28,7 @@ WRITERS = {
     "trl.parquet": "TRL 1.16.0: GRPOTrainer with a reward function that logs the seed",
     "verifiers.jsonl": "verifiers 0.4.0: vf-eval roll_vec_games -n 2, max-turns 2",
     "verl_agent.jsonl": "verl-agent d0b97244: TrajectoryCollector.multi_turn_loop and "
-    "_dump_generations, with the two lines of docs/frameworks/verl_agent.md",
+    "_dump_generations, with the two lines of docs/trainers_files.md",
 }
 # Of the caller, for files that do not say it.
 TASKS = {"trl.parquet": {"id": SOKOBAN, "keywords": {**ROOM, "max_episode_steps": 3}}}
@@ -323,10 +323,10 @@ def test_a_bad_line_is_named(tmp_path, line, message):
     [
         (b"", "expected episodes, got an empty file"),
         (b"\n\n", "expected episodes, got an empty file"),
-        (b"\x80\x04K\x01.", "line 1: JSON: expected a complete object"),
+        (b"\x80\x04K\x01.", "line 1: JSON: expected an object, but it is broken"),
         (b"PAR1 and nothing", "expected a whole Parquet file"),
-        (b"[" * 100_000, "line 1: JSON: expected a complete object"),
-        (b'{"a": ' + b"9" * 5000 + b"}", "line 1: JSON: expected a complete object"),
+        (b"[" * 100_000, "line 1: JSON: expected a list of objects, but"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "line 1: JSON: expected an object, but"),
         (b'{"a": 1}', "expected an object of one of the formats roll, verl_agent"),
         (b'{"format": "roll-vec eval"}', "this one is of roll-vec eval"),
         (b"x" * 5000, "line 1: JSON: expected at most 4,096 bytes in a line"),

@@ -12,17 +12,18 @@ writes such a file, and how the seed gets into it:
 `openenv`       trajectories of ``openenv collect``
 =============== ========================================================================
 
-`rows` checks values, and `calls` reads calls of tools.  No file can run code: all are
+`rows` and `kinds` check values, `chats` reads chats and calls of tools, `task` makes
+the episodes.  No file can run code: all are
 JSON, or Parquet without objects.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from roll_vec.errors import InvalidFileError, shorten
 from roll_vec.options import check_choice
@@ -34,33 +35,27 @@ from roll_vec.recordings.readers import (
     verifiers,
     verl_agent,
 )
-from roll_vec.recordings.readers.rows import Row, Task, read_rows
+from roll_vec.recordings.readers.rows import Row, read_rows
+from roll_vec.recordings.readers.task import Task
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.storage.files import check_regular
 
 __all__ = ["RecordedEpisode", "read_episodes"]
 
 
-class _Format(NamedTuple):
-    """A format: its reader, and the names by which an object is known as one of it."""
-
-    read: Callable[[Iterable[Row], Task], Iterator[RecordedEpisode]]
-    names: tuple[frozenset[str], ...]
-
-
-def _format(reader: Any, *names: str) -> _Format:
-    return _Format(reader.read, tuple(frozenset(each.split()) for each in names))
-
-
-FORMATS: Mapping[str, _Format] = {
-    "roll": _format(roll, "trajectory_data messages"),
-    "verl_agent": _format(verl_agent, "input output score"),
-    "verifiers": _format(verifiers, "task traces", "task nodes", "completion info"),
-    "trl": _format(trl, "prompt completion"),
-    "openenv": _format(openenv, "episode_id tool_trace"),
-    "plain": _format(plain, "seed answers", "tag id"),
+FORMATS: Mapping[str, Any] = {
+    "roll": roll,
+    "verl_agent": verl_agent,
+    "verifiers": verifiers,
+    "trl": trl,
+    "openenv": openenv,
+    "plain": plain,
 }
-"""The formats, by name."""
+"""The module of each format.
+
+``NAMES`` are sets of names, of which an object of the format has one; ``read`` yields
+the episodes.
+"""
 # The ``format`` of the files of `roll_vec.evaluation`, which reads them itself.
 _RESULTS = "roll-vec eval"
 
@@ -122,7 +117,7 @@ def read_episodes(
 def _recognise(row: Row) -> str:
     """Return the name of the format that an object is of."""
     for name, format in FORMATS.items():
-        if any(names <= row.content.keys() for names in format.names):
+        if any(names <= row.content.keys() for names in format.NAMES):
             return name
     if row.content.get("format") == _RESULTS:
         message = f"expected a file of a trainer; this one is of {_RESULTS}, whose"

@@ -19,35 +19,23 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from roll_vec.errors import shorten
-from roll_vec.recordings.readers.rows import (
-    ANSWERS,
-    ANY,
-    BOOL,
-    BOOLS,
-    COUNT,
-    GROUP,
-    NUMBER,
-    NUMBERS,
-    OBJECT,
-    TEXT,
-    TEXTS,
-    Kind,
-    Row,
-    Task,
-)
+from roll_vec.recordings.readers import kinds
+from roll_vec.recordings.readers.rows import Row
+from roll_vec.recordings.readers.task import Task
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
+NAMES = ({"seed", "answers"}, {"tag", "id"})
 # By name in the file: the field of an episode, and the kind of its value.
-_FIELDS: dict[str, tuple[str, Kind]] = {
-    "rewards": ("rewards", NUMBERS),
-    "return": ("total_reward", NUMBER),
-    "success": ("success", BOOL),
-    "terminated": ("terminated", BOOL),
-    "truncated": ("truncated", BOOL),
-    "prompts": ("prompts", TEXTS),
-    "was_cut": ("was_cut", BOOLS),
-    "group": ("group", GROUP),
-    "fault": ("fault", TEXT),
+_FIELDS: dict[str, tuple[str, kinds.Kind]] = {
+    "rewards": ("rewards", kinds.NUMBERS),
+    "return": ("total_reward", kinds.NUMBER),
+    "success": ("success", kinds.BOOL),
+    "terminated": ("terminated", kinds.BOOL),
+    "truncated": ("truncated", kinds.BOOL),
+    "prompts": ("prompts", kinds.TEXTS),
+    "was_cut": ("was_cut", kinds.BOOLS),
+    "group": ("group", kinds.GROUP),
+    "fault": ("fault", kinds.TEXT),
 }
 _OTHERS = ("id", "tag", "keywords", "seed", "answers", "length", "notes")
 
@@ -60,8 +48,8 @@ def read(rows: Iterable[Row], task: Task) -> Iterator[RecordedEpisode]:
             if name not in _FIELDS and name not in _OTHERS:
                 accepted = ", ".join([*_OTHERS, *_FIELDS])
                 raise row.error(shorten(name), f"expected one of {accepted}")
-        tag = row.find("tag", TEXT)
-        id, keywords = row.find("id", TEXT), row.find("keywords", OBJECT)
+        tag = row.find("tag", kinds.TEXT)
+        id, keywords = row.find("id", kinds.TEXT), row.find("keywords", kinds.OBJECT)
         if tag is not None and id is not None and "seed" not in row.content:
             tags[tag] = id, keywords
             continue
@@ -71,12 +59,12 @@ def read(rows: Iterable[Row], task: Task) -> Iterator[RecordedEpisode]:
         elif id is None and tag is not None and task.id is None:
             accepted = "expected a tag of a line before this one that says its id"
             raise row.error("tag", f"{accepted}, got {shorten(tag)}")
-        answers = row.get("answers", ANSWERS)
-        if row.find("length", COUNT, len(answers)) != len(answers):
+        answers = row.get("answers", kinds.ANSWERS)
+        if row.find("length", kinds.COUNT, len(answers)) != len(answers):
             message = f"expected {len(answers)}, the number of answers"
-            raise row.error("length", f"{message}, got {row.get('length', ANY)}")
+            raise row.error("length", f"{message}, got {row.get('length', kinds.ANY)}")
         fields = {
             field: row.find(name, kind) for name, (field, kind) in _FIELDS.items()
         }
-        seed = row.get("seed", COUNT)
+        seed = row.get("seed", kinds.COUNT)
         yield task.make_episode(row, answers, seed, id=id, keywords=keywords, **fields)

@@ -14,24 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from roll_vec.errors import InvalidFileError, MissingExtraError, one_line
-from roll_vec.recordings.readers.calls import answer_of
-from roll_vec.recordings.readers.rows import (
-    ANSWERS,
-    ANY,
-    COUNT,
-    NUMBERS,
-    OBJECT,
-    OBJECTS,
-    TEXT,
-    Kind,
-    Row,
-    Task,
-    parse,
-    split_chat,
-    text_of,
-)
+from roll_vec.recordings.readers import kinds
+from roll_vec.recordings.readers.chats import answer_of, prompt_of, split_chat, text_of
+from roll_vec.recordings.readers.rows import Row
+from roll_vec.recordings.readers.task import Task
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
+NAMES = ({"prompt", "completion"},)
 EPISODE_OVER = "The episode is over. No further action counts."
 """The end of the result of the last tool call, and the result of those after it."""
 REWARD_COLUMNS = ("MoveEnv", "PictureEnv", "ShopEnv", "AnswerEnv")
@@ -39,9 +28,6 @@ REWARD_COLUMNS = ("MoveEnv", "PictureEnv", "ShopEnv", "AnswerEnv")
 _STEP, _ADVANTAGE = "step", "advantage"
 # TRL's result of a call that raised an error, so that no action was taken.
 _ERROR = "{'error': "
-_CHAT_OR_TEXT = Kind(
-    "a text or a list of messages", lambda x: TEXT.accepts(x) or OBJECTS.accepts(x)
-)
 
 
 def read_parquet(path: Path) -> Iterator[Row]:
@@ -72,7 +58,7 @@ def read(rows: Iterable[Row], task: Task) -> Iterator[RecordedEpisode]:
     group, last = -1, None
     for row in rows:
         # Members of a group stand one after the other.
-        key = row.find(_STEP, COUNT), row.get("prompt", _CHAT_OR_TEXT)
+        key = row.find(_STEP, kinds.COUNT), row.get("prompt", kinds.CHAT_OR_TEXT)
         if group < 0 or key != last:
             group, last = group + 1, key
         yield _read_row(row, task, has_tools, f"{key[0] or 0}/{group}")
@@ -82,39 +68,38 @@ def _has_tools(row: Row) -> bool:
     """Whether the completion of a row, or its columns, are those of tools."""
     if not set(REWARD_COLUMNS).isdisjoint(row.content):
         return True
-    completion = row.get("completion", _CHAT_OR_TEXT)
+    completion = row.get("completion", kinds.CHAT_OR_TEXT)
     if isinstance(completion, str):
         return False
-    return any(part.find("tool_calls", ANY) for part in row.list("completion"))
+    return any(part.find("tool_calls", kinds.ANY) for part in row.rows("completion"))
 
 
 def _read_row(row: Row, task: Task, has_tools: bool, group: str) -> RecordedEpisode:
     prompts: list[str] | None
-    prompt, completion = row.content["prompt"], row.get("completion", _CHAT_OR_TEXT)
-    first = prompt if isinstance(prompt, str) else split_chat([*prompt, _AGENT])[1][-1]
-    fault = None
+    prompt = prompt_of(row.content["prompt"])
+    completion, fault = row.get("completion", kinds.CHAT_OR_TEXT), None
     if isinstance(completion, str):
-        answers, prompts = [completion], [first]
+        answers, prompts = [completion], [prompt]
     elif has_tools:
-        answers, prompts, is_over = _read_calls(row, first)
+        answers, prompts, is_over = _read_calls(row, prompt)
         fault = None if is_over else "the model stopped"
     else:
-        begin = [{"role": "user", "content": first}]
-        parts = [part.content for part in row.list("completion")]
-        answers, prompts = split_chat([*begin, *parts])
-    logged = row.find("answers", ANSWERS)
+        answers, prompts = split_chat(completion, prompt)
+    logged = row.find("answers", kinds.ANSWERS)
     if logged is not None:
         answers = logged
         # The completion may lack a call, or have others.
         prompts = prompts if len(prompts) == len(answers) else None
-    keywords = _read_keywords(row)
+    keywords = row.find("keywords", kinds.TEXT)
+    if keywords is not None:
+        keywords = row.parse("keywords", keywords, kinds.OBJECT)
     return task.make_episode(
         row,
         answers,
-        row.get("seed", COUNT),
-        id=row.find("id", TEXT),
+        row.get("seed", kinds.COUNT),
+        id=row.find("id", kinds.TEXT),
         keywords=keywords,
-        rewards=row.find("step_rewards", NUMBERS),
+        rewards=row.find("step_rewards", kinds.NUMBERS),
         total_reward=_read_return(row),
         prompts=prompts,
         group=group,
@@ -122,22 +107,16 @@ def _read_row(row: Row, task: Task, has_tools: bool, group: str) -> RecordedEpis
     )
 
 
-_AGENT = {"role": "assistant", "content": ""}
-
-
 def _read_calls(row: Row, prompt: str) -> tuple[list[Any], list[str], bool]:
     """Return the answers, their prompts, and whether the episode ended."""
     answers, prompts, unread, is_over = [], [], [prompt], False
-    messages = row.list("completion")
+    messages = row.rows("completion")
     for place, message in enumerate(messages):
-        results = iter(messages[place + 1 :])
-        for part in message.list("tool_calls"):
+        for number, part in enumerate(message.rows("tool_calls"), place + 1):
             # A result that would be too long is left out, but the action was taken.
-            after = next(results, None)
-            is_result = after is not None and after.find("role", TEXT) == "tool"
-            result = (
-                text_of(after.content.get("content")) if after and is_result else ""
-            )
+            after = messages[number].content if number < len(messages) else {}
+            is_result = after.get("role") == "tool"
+            result = text_of(after.get("content")) if is_result else ""
             if not is_over and not result.startswith(_ERROR):
                 answers.append(answer_of(part.enter("function"), "name"))
                 prompts.append("\n\n".join(unread))
@@ -145,19 +124,6 @@ def _read_calls(row: Row, prompt: str) -> tuple[list[Any], list[str], bool]:
             unread.append(result)
             is_over = is_over or result.endswith(EPISODE_OVER)
     return answers, prompts, is_over
-
-
-def _read_keywords(row: Row) -> dict[str, Any] | None:
-    text = row.find("keywords", TEXT)
-    if text is None:
-        return None
-    try:
-        keywords = parse(text)
-    except ValueError:
-        keywords = None
-    if not OBJECT.accepts(keywords):
-        raise row.error("keywords", "expected an object, as a text of JSON")
-    return dict(keywords)
 
 
 def _read_return(row: Row) -> float | None:
