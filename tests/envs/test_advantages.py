@@ -95,14 +95,19 @@ def tabulate(name):
     return numbers, np.where(old < np.inf, table, 0)
 
 
-def play(id, turns, num_envs=100, **keywords):
-    """Yield variables, actions counted from 0, and advantages of random turns."""
+def play(id, turns, num_envs=100, highs=(), **keywords):
+    """Yield variables, actions counted from 0, and advantages of random turns.
+
+    Variables of ``highs`` are drawn before each turn.
+    """
     envs = roll_vec.make_vec(id, num_envs, advantage_info=True, **keywords)
     envs.reset(seed=0)
     rng, space = np.random.default_rng(0), envs.single_action_space
     while turns > 0:
-        variables = envs.engine.named_variables().items()
-        variables = {name: each.copy() for name, each in variables}
+        present = envs.engine.named_variables()
+        for name, high in dict(highs).items():
+            present[name][:] = rng.integers(high, size=num_envs)
+        variables = {name: each.copy() for name, each in present.items()}
         actions = rng.integers(space.start, space.start + space.n, num_envs)
         *_, infos = envs.step(actions)
         if "advantage" in infos:
@@ -224,7 +229,10 @@ def walk_table(id, keywords):
 )
 def test_advantages_of_uncertain_walks(id, keywords, turns):
     table = walk_table(id, keywords)
-    for variables, actions, values in play(id, turns, **keywords):
+    highs = {"cell": 47} if id == CLIFF else {"taxi": 25, "passenger": 5}
+    if id == TAXI:
+        highs |= {"destination": 4, "is_fickle": 2}
+    for variables, actions, values in play(id, turns, highs=highs, **keywords):
         if id == CLIFF:
             states = variables["cell"]
         else:
