@@ -21,6 +21,7 @@ from typing import Any
 
 import gymnasium
 
+from roll_vec.adapters.credit import credit_keywords, credit_step
 from roll_vec.envs.webshop import WebShop
 from roll_vec.errors import InvalidOptionError, InvalidSeedError
 from roll_vec.objects.base_envs import BaseDiscreteActionEnv
@@ -77,9 +78,11 @@ class Tasks:
 class _ToolEnv:
     """An environment whose actions are tool calls; a subclass has the tools."""
 
-    def __init__(self, id: str, keywords: Mapping[str, Any], tasks: Tasks) -> None:
+    def __init__(
+        self, id: str, keywords: Mapping[str, Any], tasks: Tasks, reward: str
+    ) -> None:
         self._env: gymnasium.Env[Any, Any] = gymnasium.make(id, **keywords)
-        self._tasks = tasks
+        self._tasks, self._kind = tasks, reward
         self._return = 0.0
         self._is_over = True
 
@@ -91,7 +94,7 @@ class _ToolEnv:
         return _join(self._begin(row))
 
     def get_reward(self) -> float:
-        """Return the sum of the rewards since the last reset."""
+        """Return the sum of the rewards, or of advantages, since the last reset."""
         return self._return
 
     def _begin(self, row: Mapping[str, Any]) -> list[Any]:
@@ -103,8 +106,9 @@ class _ToolEnv:
         """Take an action; return the observation, and whether the episode is over."""
         if self._is_over:
             return [EPISODE_OVER]
-        observation, reward, terminated, truncated, _ = self._env.step(text)
-        self._return += float(reward)
+        observation, reward, terminated, truncated, info = self._env.step(text)
+        advantage = info.get("advantage", 0.0)
+        self._return += credit_step(self._kind, float(reward), advantage)
         self._is_over = terminated or truncated
         return [observation, EPISODE_OVER] if self._is_over else [observation]
 
@@ -206,7 +210,12 @@ class AnswerEnv(_ToolEnv):
 
 
 def environment_factory(
-    id: str, *, group_size: int = 8, seed: int = 0, **keywords: Any
+    id: str,
+    *,
+    group_size: int = 8,
+    seed: int = 0,
+    reward: str = "game",
+    **keywords: Any,
 ) -> Callable[[], _ToolEnv]:
     """Return TRL's ``environment_factory`` for an id of roll_vec; it can be pickled.
 
@@ -218,6 +227,9 @@ def environment_factory(
         Generations of a prompt: ``num_generations`` of TRL's configuration.
     seed : int
         Of the tasks of rows that have no column ``seed``.
+    reward : str
+        What `get_reward` adds up: the rewards of the ``game``; its ``advantage``, see
+        docs/solvers.md; or ``both``.
     **keywords
         Those of `gymnasium.make` for this id, without ``action_pattern``, since a tool
         call has the action alone.  ``obs_mode``, of games on grids, is ``text``, or
@@ -230,6 +242,7 @@ def environment_factory(
     InvalidOptionError, InvalidSeedError, UnknownOptionError, MissingExtraError
     """
     tasks = Tasks(group_size, seed)
+    keywords = credit_keywords(reward, keywords)
     registered = find_registered(id)
     cls: type[Any] = registered.load()
     fixed: dict[str, Any] = {"action_pattern": None}
@@ -249,5 +262,5 @@ def environment_factory(
         kind = MoveEnv
     else:
         kind = ShopEnv if issubclass(cls, WebShop) else AnswerEnv
-    kind(id, keywords, tasks)  # raises the errors of keywords now
-    return partial(kind, id, keywords, tasks)
+    kind(id, keywords, tasks, reward)  # raises the errors of keywords now
+    return partial(kind, id, keywords, tasks, reward)

@@ -152,6 +152,12 @@ class AdvantageEngine(ArrayEngine):
         infos["advantage"] = self._measure(*rows).item()
         return reward, terminated, infos
 
+    def measure_idle(self, env_ids: Ids) -> Floats:
+        """Return the advantages of no valid action in some environments, (m,)."""
+        rows = self._read_rows(env_ids)
+        actions = np.full(len(env_ids), self.first_action - 1)
+        return self._measure(rows, actions, rows, np.zeros(len(env_ids), np.bool_))
+
     def _read_rows(self, env_ids: Ids) -> dict[str, NDArray[Any]]:
         """Return the variables of some environments, by name, as copies."""
         names = self.options.solution_variables
