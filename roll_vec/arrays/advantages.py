@@ -89,7 +89,7 @@ def row_keys(arrays: list[NDArray[Any]]) -> list[bytes]:
         for array in arrays
     ]
     rows = np.ascontiguousarray(np.concatenate(parts, axis=1))
-    return rows.view(f"V{rows.shape[1]}").ravel().tolist()  # type: ignore[no-any-return]
+    return rows.view(f"V{rows.shape[1]}").ravel().tolist()
 
 
 class AdvantageEngine(ArrayEngine):

@@ -323,11 +323,12 @@ class Minesweeper(GridEnv):
 
         def can_win(variables: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
             is_lost = (variables["board"] == MINE).any((1, 2))
-            is_won = variables["success"]
-            return ~is_lost & (is_won | (variables["num_hidden"] > 0))
+            is_won, is_open = variables["success"], variables["num_hidden"] > 0
+            result: NDArray[np.bool_] = ~is_lost & (is_won | is_open)
+            return result
 
         loses = can_win(before) & ~(can_win(after) & (actions >= 0))
-        return 0.0 - loses
+        return 0.0 - loses.astype(np.float64)
 
     def solve(self, env: Row) -> list[int] | None:
         """Return a shortest way to win of a player who knows the mines.

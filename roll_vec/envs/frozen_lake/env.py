@@ -200,7 +200,7 @@ class Lake(GridEnv):
         return {}
 
     def action_advantages(
-        self, before: Mapping[str, NDArray[Any]], actions: NDArray[np.int64], after: Any
+        self: Any, before: Any, actions: NDArray[np.int64], after: Any
     ) -> NDArray[np.float64]:
         """Return advantages in the chance to reach the goal; without slips in moves.
 
