@@ -27,8 +27,10 @@ from roll_vec.vector.engine import NO_IDS
 
 DEAD_END_LOSS = 100.0
 """The loss of an action into a dead end, in moves: the step limit of Sokoban's id."""
-# What a cache holds at most, in bytes of its values or in states.
-MAX_STATES, MAX_BYTES = 1 << 17, 1 << 26
+# What a cache of solutions holds at most.
+MAX_BYTES = 1 << 25
+# An item of a dict with its number, beside the bytes of its key.
+_ITEM_BYTES = 100
 
 Floats = NDArray[np.float64]
 
@@ -118,6 +120,9 @@ class AdvantageEngine(ArrayEngine):
         self._has_no_begin_infos = self._writes_begin_infos = False
         self._cache: dict[bytes, float] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_cache": {}}
+
     def _step_batch(
         self,
         actions: Any,
@@ -153,7 +158,7 @@ class AdvantageEngine(ArrayEngine):
         return reward, terminated, infos
 
     def measure_idle(self, env_ids: Ids) -> Floats:
-        """Return the advantages of no valid action in some environments, (m,)."""
+        """Return the advantages of no valid action in m > 0 environments, (m,)."""
         rows = self._read_rows(env_ids)
         actions = np.full(len(env_ids), self.first_action - 1)
         return self._measure(rows, actions, rows, np.zeros(len(env_ids), np.bool_))
@@ -192,7 +197,8 @@ class AdvantageEngine(ArrayEngine):
             moves: Floats = self.options.count_moves(some, self.num_threads)
             return moves.tolist()  # type: ignore[no-any-return]
 
-        return np.array(look_up(self._cache, keys, count, MAX_STATES))
+        limit = MAX_BYTES // (_ITEM_BYTES + len(keys[0]))
+        return np.array(look_up(self._cache, keys, count, limit))
 
 
 def make_engine(

@@ -399,7 +399,7 @@ def test_advantages_do_not_depend_on_the_form_of_a_batch(id, keywords, monkeypat
             make = functools.partial(gymnasium.make, id, **keywords)
             envs = roll_vec.PoolVectorEnv([make] * 6, workers=2)
         elif form == "cache":
-            monkeypatch.setattr(advantages, "MAX_STATES", 2)
+            monkeypatch.setattr(advantages, "MAX_BYTES", 300)
         np.testing.assert_array_equal(record(envs, states), expected)
 
 
@@ -453,6 +453,29 @@ def test_a_game_of_a_user_gets_advantages_from_its_solver():
         roll_vec.make_vec("roll_vec/CartPole-v1", 1, advantage_info=True)
 
 
+@pytest.mark.parametrize(
+    ("id", "value"),
+    [
+        (SOKOBAN, -1.0),
+        (LAKE, 0.0),
+        (TAXI, -1.0),
+        ("roll_vec/Blackjack-v1", 0.0),
+        # There it ends the game.
+        ("roll_vec/SlidingTiles-v0", -100.0),
+        ("roll_vec/Sudoku-v0", -100.0),
+        ("roll_vec/Minesweeper-v0", -1.0),
+    ],
+)
+def test_a_text_without_an_action(id, value):
+    keywords = {"action_mode": "text", "advantage_info": True}
+    envs = roll_vec.make_vec(id, 2, **keywords)
+    envs.reset(seed=0)
+    assert envs.step(["?", "?"])[4]["advantage"].tolist() == [value] * 2
+    env = gymnasium.make(id, **keywords)
+    env.reset(seed=0)
+    assert env.step("?")[4]["advantage"] == value
+
+
 def test_the_actions_of_a_text_are_added_up():
     keywords = {"advantage_info": True, "num_levels": 6}
     text = {"action_mode": "text", "action_separator": "|", "max_actions_per_turn": 3}
@@ -471,6 +494,3 @@ def test_the_actions_of_a_text_are_added_up():
         assert single.step(answer)[4]["advantage"] == total[0]
         if plain.engine.elapsed_steps.max() > 90:
             break
-    # A text without an action is a turn that changes nothing.
-    values = texts.step(["?"] * 6)[4]["advantage"]
-    assert set(values.tolist()) <= {0.0, -1.0}

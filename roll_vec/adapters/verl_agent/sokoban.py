@@ -72,7 +72,7 @@ class SokobanEnvs(VerlAgentEnvs):
             i: (PENALTY_STEP, dict(info)) for i in idle
         }
         engine = self.envs.engine
-        if engine.options.advantage_info:
+        if idle and engine.options.advantage_info:
             values = engine.measure_idle(np.array(idle, np.int64))
             for i, value in zip(idle, values.tolist(), strict=True):
                 outcomes[i][1]["advantage"] = value
