@@ -101,14 +101,8 @@ class AdvantageEngine(ArrayEngine):
     kept from step to step beside a cache of solutions.
     """
 
-    def __init__(
-        self,
-        options: Any,
-        num_envs: int,
-        max_episode_steps: int | None,
-        num_threads: int,
-    ) -> None:
-        super().__init__(options, num_envs, max_episode_steps, num_threads)
+    def __init__(self, options: Any, *arguments: Any) -> None:
+        super().__init__(options, *arguments)
         if options.action_advantages is None and draws_in_step(options):
             message = (
                 f"advantage_info: the rule `step` of {self.name} draws random numbers: "
