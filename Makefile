@@ -10,7 +10,8 @@ GAME_TESTS = tests/envs --ignore=tests/envs/countdown --ignore=tests/envs/websho
 # Other tests run the same kernels; these take a third of the time.
 NOT_AS_PYTHON = --ignore=tests/arrays/test_options.py \
     --ignore=tests/envs/test_attributes.py --ignore=tests/envs/test_keywords.py \
-    --ignore=tests/envs/test_gymnasium_pictures.py --ignore=tests/envs/test_states.py
+    --ignore=tests/envs/test_gymnasium_pictures.py --ignore=tests/envs/test_states.py \
+    --ignore=tests/envs/test_advantages.py
 # When and how kernels are compiled does not depend on the checks of indices.
 NOT_WITH_BOUNDS = --ignore=tests/arrays/test_options.py \
     --ignore=tests/kernels/test_cache.py --ignore=tests/arrays/test_rule_code.py \

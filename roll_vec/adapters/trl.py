@@ -21,6 +21,7 @@ from typing import Any
 
 import gymnasium
 
+from roll_vec.adapters.credit import credit_keywords, credit_step
 from roll_vec.envs.webshop import WebShop
 from roll_vec.errors import InvalidOptionError, InvalidSeedError
 from roll_vec.objects.base_envs import BaseDiscreteActionEnv
@@ -77,10 +78,12 @@ class Tasks:
 class _ToolEnv:
     """An environment whose actions are tool calls; a subclass has the tools."""
 
-    def __init__(self, id: str, keywords: Mapping[str, Any], tasks: Tasks) -> None:
+    def __init__(
+        self, id: str, keywords: Mapping[str, Any], tasks: Tasks, reward: str
+    ) -> None:
         self._env: gymnasium.Env[Any, Any] = gymnasium.make(id, **keywords)
-        self._keywords, self._tasks = keywords, tasks
-        self._seed = 0
+        self._keywords, self._tasks, self._kind = keywords, tasks, reward
+        self._seed, self._return = 0, 0.0
         self._answers: list[str] = []
         self._rewards: list[float] = []
         self._is_over = True
@@ -93,22 +96,25 @@ class _ToolEnv:
         return _join(self._begin(row))
 
     def get_reward(self) -> float:
-        """Return the sum of the rewards since the last reset."""
-        return sum(self._rewards, 0.0)
+        """Return the sum of the rewards, or of advantages, since the last reset."""
+        return self._return
 
     def _begin(self, row: Mapping[str, Any]) -> list[Any]:
         self._seed = self._tasks.seed_of(row)
         observation, info = self._env.reset(seed=self._seed)
-        self._answers, self._rewards, self._is_over = [], [], False
+        self._answers, self._rewards = [], []
+        self._return, self._is_over = 0.0, False
         return [f"{info['env_instruction']}\n{CALL_TOOLS}", observation]
 
     def _take(self, text: str) -> list[Any]:
         """Take an action; return the observation, and whether the episode is over."""
         if self._is_over:
             return [EPISODE_OVER]
-        observation, reward, terminated, truncated, _ = self._env.step(text)
+        observation, reward, terminated, truncated, info = self._env.step(text)
         self._answers.append(text)
         self._rewards.append(float(reward))
+        advantage = info.get("advantage", 0.0)
+        self._return += credit_step(self._kind, float(reward), advantage)
         self._is_over = terminated or truncated
         return [observation, EPISODE_OVER] if self._is_over else [observation]
 
@@ -221,7 +227,12 @@ class AnswerEnv(_ToolEnv):
 
 
 def environment_factory(
-    id: str, *, group_size: int = 8, seed: int = 0, **keywords: Any
+    id: str,
+    *,
+    group_size: int = 8,
+    seed: int = 0,
+    reward: str = "game",
+    **keywords: Any,
 ) -> Callable[[], _ToolEnv]:
     """Return TRL's ``environment_factory`` for an id of roll_vec; it can be pickled.
 
@@ -233,6 +244,9 @@ def environment_factory(
         Generations of a prompt: ``num_generations`` of TRL's configuration.
     seed : int
         Of the tasks of rows that have no column ``seed``.
+    reward : str
+        What `get_reward` adds up: the rewards of the ``game``; its ``advantage``, see
+        docs/solvers.md; or ``both``.
     **keywords
         Those of `gymnasium.make` for this id, without ``action_pattern``, since a tool
         call has the action alone.  ``obs_mode``, of games on grids, is ``text``, or
@@ -245,6 +259,7 @@ def environment_factory(
     InvalidOptionError, InvalidSeedError, UnknownOptionError, MissingExtraError
     """
     tasks = Tasks(group_size, seed)
+    keywords = credit_keywords(reward, keywords)
     registered = find_registered(id)
     cls: type[Any] = registered.load()
     fixed: dict[str, Any] = {"action_pattern": None}
@@ -264,8 +279,8 @@ def environment_factory(
         kind = MoveEnv
     else:
         kind = ShopEnv if issubclass(cls, WebShop) else AnswerEnv
-    kind(id, keywords, tasks)  # raises the errors of keywords now
-    return partial(kind, id, keywords, tasks)
+    kind(id, keywords, tasks, reward)  # raises the errors of keywords now
+    return partial(kind, id, keywords, tasks, reward)
 
 
 def log_episodes(

@@ -20,6 +20,7 @@ variables, infos and levels, and has the rules of one environment.  In reading o
 `observations`         `ObservedEngine`: stacked arrays, observations and frames
 `episodes`             `EpisodeEngine`: seeds of episodes, and how these begin
 `engine`               `ArrayEngine`: N environments as an `Engine` of `vector`
+`advantages`           `AdvantageEngine`: one whose steps have ``advantage``
 `single_env`           `SingleEnv`: a row as a `gymnasium.Env`
 =====================  ==============================================================
 

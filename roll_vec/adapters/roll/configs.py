@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 
 import gymnasium
 
+from roll_vec.adapters.credit import REWARDS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_choice, check_int, check_unknown, keywords_of
 from roll_vec.text.options import TextOptions
@@ -175,6 +176,9 @@ class AnswerOptions:
         The name of an evaluation split, for validation alone: each of its episodes is
         played once, over all environments with the same keywords, and then `reset`
         returns None.  Keywords that choose the task are the split's.
+    reward : str
+        The reward of a step: that of the ``game``, its ``advantage``, see
+        docs/solvers.md, or ``both``; ``format_penalty`` is added to each.
     """
 
     REMOVES_TOKENS: ClassVar[bool] = True
@@ -185,8 +189,10 @@ class AnswerOptions:
     format_penalty: float = 0.0
     env_instruction: str | None = None
     evaluation_split: str | None = None
+    reward: str = "game"
 
     def __post_init__(self) -> None:
+        check_choice("reward", self.reward, REWARDS)
         check_int("max_steps", self.max_steps, 1)
 
     def text_options(self) -> TextOptions:

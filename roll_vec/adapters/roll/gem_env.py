@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from roll_vec.adapters.credit import credit_keywords, credit_step
 from roll_vec.adapters.roll.configs import AnswerOptions, plain_value
 from roll_vec.adapters.roll.evaluation_split import apply_split, share_counter
 from roll_vec.adapters.roll.shared_batch import share_batch
@@ -78,6 +79,8 @@ class GemEnv(ABC):
     """Attributes of an episode, besides the row of the batch: `get_state` has them."""
     # Of an evaluation split: who counts its episodes, and this environment's place.
     _counter: Any = None
+    # Of the last step.
+    _advantage = 0.0
     _place: Any = None
     _seeds: Sequence[int] = ()
 
@@ -88,7 +91,7 @@ class GemEnv(ABC):
         self.options: Any = pop_options(self.ROLL_OPTIONS, ours)
         if self.options.evaluation_split is not None:
             ours = self._play_split(self.options.evaluation_split, ours)
-        ours = self._batch_keywords(ours)
+        ours = credit_keywords(self.options.reward, self._batch_keywords(ours))
         # Validated now, so that a bad keyword fails where it is written.
         self.our_options: Any = parse_options(self.OPTIONS, ours)
         self.max_steps: int = self.options.max_steps
@@ -187,7 +190,13 @@ class GemEnv(ABC):
         self._note(result[0], result[4])
         self._turn += 1
         self._is_running = not (result[2] or result[3])
-        return self._observation, *result[1:]
+        self._advantage = float(result[4].get("advantage", 0.0))
+        reward = credit_step(self.options.reward, result[1], self._advantage)
+        return self._observation, reward, *result[2:]
+
+    def _measure_idle(self) -> float:
+        """Return the advantage of an answer that moves nothing."""
+        return 0.0
 
     def _note(self, observation: Any, info: Mapping[str, Any]) -> None:
         """Keep a result of the batch; raise an error if its environment has failed."""
@@ -264,6 +273,9 @@ class GemEnv(ABC):
             },
             "metrics_agg_mode": dict(_AGG_MODE),
         }
+        if self.our_options.advantage_info:
+            info["metrics"]["advantage"] = self._advantage
+            info["metrics_agg_mode"]["advantage"] = "mean"
         if description is not None:
             info["action_desc"] = description
         return {**info, **parsed}
@@ -282,8 +294,12 @@ class GemEnv(ABC):
         self._turn += 1
         has_ended = self._turn >= max_turns
         self._is_running = not has_ended
+        if self.our_options.advantage_info:
+            self._advantage = self._measure_idle()
         info = self._invalid_info(parsed, bool(self._outcome.get("success")))
-        return self._observation, self.format_penalty, has_ended, has_ended, info
+        reward = credit_step(self.options.reward, 0.0, self._advantage)
+        reward += self.format_penalty
+        return self._observation, reward, has_ended, has_ended, info
 
     def render(self, mode: str | None = None) -> Any:  # noqa: ARG002
         """Return the latest observation, for any mode; None before a reset."""

@@ -309,6 +309,10 @@ class GemGridEnv(GemEnv):
         assert self._session is not None, "a reset has opened it"
         return engine_of(self._session), np.array([self._session.env_id])
 
+    def _measure_idle(self) -> float:
+        engine, env_ids = self._read_batch()
+        return float(engine.measure_idle(env_ids)[0])
+
     def _valid_info(
         self, parsed: Mapping[str, Any], result: Mapping[str, Any], penalty: float
     ) -> dict[str, Any]:

@@ -45,7 +45,8 @@ def build_sokoban_envs(
         True: rooms of the seeds below 2**16 - 1.  False: of seeds from 2**16 on.
     env_kwargs : dict or None
         ``dim_room``, ``num_boxes``, ``max_steps``, ``search_depth``, and any other
-        keyword of `roll_vec/Sokoban-v0`.
+        keyword of `roll_vec/Sokoban-v0`.  ``reward``: ``game``, ``advantage`` (see
+        docs/solvers.md), or ``both``.
     evaluation_split : str or None
         The name of an evaluation split.  Each reset begins its next ``env_num``
         episodes, one for each group, and after the last one the first ones again:
@@ -85,7 +86,8 @@ def build_webshop_envs(
         ``file_path`` (None: the demo shop), ``attr_path``, ``human_goals``,
         ``num_products``, ``observation_mode`` (``text``, ``text_rich``),
         ``limit_goals``, and any other keyword of `roll_vec/WebShop-v0`.  People's goals
-        are read from ``items_human_ins.json`` beside ``file_path``.
+        are read from ``items_human_ins.json`` beside ``file_path``.  ``reward`` as in
+        `build_sokoban_envs`.
     env_num, group_n, resources_per_worker, evaluation_split
         See `build_sokoban_envs`.
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.adapters.credit import credit_keywords, credit_step
 from roll_vec.adapters.roll.configs import plain_value
 from roll_vec.adapters.roll.evaluation_split import apply_split
 from roll_vec.errors import InvalidActionError, InvalidOptionError, ResetNeededError
@@ -93,6 +94,8 @@ class VerlAgentEnvs(ABC):
         if groups.evaluation_split is not None:
             split, keywords = apply_split(id, groups.evaluation_split, keywords)
             self._split_tasks = split.seeds
+        self._kind = keywords.pop("reward", "game")
+        keywords = credit_keywords(self._kind, keywords)
         self._ended = np.zeros(self.num_processes, np.bool_)
         self._tasks, self._num_turns = np.zeros(0, np.int64), 0
         self._keywords = keywords
@@ -136,7 +139,7 @@ class VerlAgentEnvs(ABC):
             True from the last step of an episode on.
         infos : list of dict
             Each with ``won``, and ``action_is_effective`` for grids, ``task_score`` for
-            texts, ``available_actions`` for WebShop.
+            texts, ``available_actions`` for WebShop; ``advantage`` if asked for.
 
         Raises
         ------
@@ -165,7 +168,10 @@ class VerlAgentEnvs(ABC):
             self._ended |= mask & (terminations | truncations)
             for i in np.flatnonzero(mask).tolist():
                 outcomes[i] = self._outcome(i, float(gains[i]), infos)
+                if "advantage" in infos:
+                    outcomes[i][1]["advantage"] = float(infos["advantage"][i])
         for i, (reward, info) in outcomes.items():
+            reward = credit_step(self._kind, reward, info.get("advantage", 0.0))
             rewards[i], self._infos[i] = reward, info
         infos = [dict(info) for info in self._infos]
         return self._observe(), rewards, self._ended.tolist(), infos

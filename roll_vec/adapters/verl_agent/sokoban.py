@@ -88,12 +88,18 @@ class SokobanEnvs(VerlAgentEnvs):
         return [{"won": False} for _ in seeds]
 
     def _idle_outcomes(self, actions: Sequence[Any]) -> dict[int, tuple[float, Info]]:
+        pairs = enumerate(zip(actions, self._ended, strict=True))
+        idle = [i for i, (action, ended) in pairs if not ended and action == 0]
         info = {"action_is_effective": False, "won": False}
-        return {
-            i: (PENALTY_STEP, info)
-            for i, (action, ended) in enumerate(zip(actions, self._ended, strict=True))
-            if not ended and action == 0
+        outcomes: dict[int, tuple[float, Info]] = {
+            i: (PENALTY_STEP, dict(info)) for i in idle
         }
+        engine = self.envs.engine
+        if idle and engine.options.advantage_info:
+            values = engine.measure_idle(np.array(idle, np.int64))
+            for i, value in zip(idle, values.tolist(), strict=True):
+                outcomes[i][1]["advantage"] = value
+        return outcomes
 
     def _outcome(self, i: int, reward: float, infos: Info) -> tuple[float, Info]:
         effective, success = infos["action_is_effective"][i], infos["success"][i]
