@@ -26,7 +26,7 @@ from roll_vec.evaluation import (
     wilson_interval,
 )
 from roll_vec.evaluation.episodes import EpisodeRecord
-from roll_vec.evaluation.results import ResultHeader, ResultLog, read_results
+from roll_vec.evaluation.result_files import ResultHeader, ResultLog, read_results
 from roll_vec.evaluation.statistics import (
     mcnemar_p_value,
     mean_interval,
