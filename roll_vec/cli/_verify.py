@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,9 +14,10 @@ from roll_vec.cli._errors import FAILURE, file_errors
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import count, print_table, progress
 from roll_vec.errors import InvalidFileError, InvalidOptionError, one_line
-from roll_vec.evaluation.result_files import FORMAT
+from roll_vec.evaluation.differences import FileDifference
+from roll_vec.evaluation.episodes import EpisodeResults
+from roll_vec.evaluation.recorded_results import is_results
 from roll_vec.evaluation.verification import (
-    FileDifference,
     Verification,
     verify_episodes,
     verify_results,
@@ -76,12 +75,11 @@ def _run(arguments: argparse.Namespace) -> int:
         arguments.id = full_id(arguments.id)
         find_spec(arguments.id)  # imports its module
     for path in arguments.files:
-        with file_errors("FILE", path, "read"), path.open("rb") as file:
-            # The header of results has far less.
-            head = file.readline(1 << 20)
+        with file_errors("FILE", path, "read"):
+            has_results = is_results(path)
         start = perf_counter()
         try:
-            verification = _verify(path, is_results(head), arguments)
+            verification = _verify(path, has_results, arguments)
         except (InvalidFileError, InvalidOptionError, gymnasium.error.Error) as error:
             is_same = False
             if not arguments.quiet:
@@ -93,14 +91,6 @@ def _run(arguments: argparse.Namespace) -> int:
         if not arguments.quiet:
             _report(path, verification, perf_counter() - start)
     return 0 if is_same else FAILURE
-
-
-def is_results(head: bytes) -> bool:
-    """Return whether a first line is that of a file of results."""
-    with suppress(ValueError, RecursionError):
-        header = json.loads(head)
-        return isinstance(header, dict) and header.get("format") == FORMAT
-    return False
 
 
 def _verify(
@@ -123,7 +113,7 @@ def _verify(
 
 def _report(path: Path, verification: Verification, seconds: float) -> None:
     """Write what came out."""
-    differences = verification.differences
+    differences, results = verification.differences, verification.results
     word = "different" if differences else "same"
     rows = []
     if differences:
@@ -131,17 +121,26 @@ def _report(path: Path, verification: Verification, seconds: float) -> None:
         rows.append(("in all", _describe_all(verification)))
     if verification.num_episodes:
         played = count(verification.num_episodes, "episode")
-        if verification.results is not None:
+        if results is not None:
             played = f"{verification.num_episodes:,} of {verification.total:,} episodes"
         turns = count(verification.num_turns, "turn")
         rows.append(("played again", f"{played}, {turns} ({seconds:.2f} s)"))
         rows.append(("compared", _describe_fields(verification)))
-    results = verification.results
-    if results is not None and len(results.returns):
-        rate, mean = results.successes.mean(), results.returns.mean()
-        rows.append(("score", f"success rate {rate:.2%}, mean return {mean:.4f}"))
+    if results is not None and len(results[1].returns):
+        rows.append(("score", _describe_score(results[1])))
+        if differences:
+            rows[-1:] = [
+                ("score in the file", _describe_score(results[0])),
+                ("score here", rows[-1][1]),
+            ]
     rows += [("note", note) for note in verification.notes]
     print_table(rows, title=f"{word}: {path}: {verification.title}")
+
+
+def _describe_score(results: EpisodeResults) -> str:
+    rate, mean = results.successes.mean(), results.returns.mean()
+    size = count(len(results.returns), "episode")
+    return f"success rate {100 * rate:.2f} %, mean return {mean:.4f}, {size}"
 
 
 def _difference_rows(difference: FileDifference) -> list[tuple[str, str]]:

@@ -227,44 +227,40 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
         message = f"{str(path)!r} cannot be read: {error.strerror}"
         raise InvalidFileError(message) from error
     number = 0
+    records: dict[int, EpisodeRecord] = {}
+    repeated: list[int] = []
+    torn: list[int] = []
     try:
         header, version = _parse_header(_parse(lines[0] if lines else b""))
-        contents: dict[int, dict[str, Any]] = {}
-        repeated: list[int] = []
-        last: dict[str, Any] = {}
-        for number, line in enumerate(lines[1:], 1):
+        number = len(lines) - 1
+        num_episodes: int | None = None
+        turns: dict[int, dict[str, Any]] = {}
+        if number and b'"episodes"' in lines[-1][:12]:
+            num_episodes, turns = _parse_last(_parse(lines.pop()))
+        for number, line in enumerate(lines[1:], 1):  # noqa: B007
             content = _parse(line)
-            if "episodes" in content:
-                last = content
-                continue
             _check_types(content, ("episode",))
             episode = content["episode"]
-            if episode in contents and not repeats:
-                message = f"episode {episode} stands there twice"
-                raise ValueError(message)
-            if contents.setdefault(episode, content) is not content:
+            if episode in records:
+                if not repeats:
+                    message = f"episode {episode} stands there twice"
+                    raise ValueError(message)
                 repeated.append(episode)
-            contents[episode].setdefault("line", number + 1)
-        number = len(lines) - 1
-        turns = _unpack(last["packed"]) if "packed" in last else {}
-        records, torn = {}, []
-        for episode, content in sorted(contents.items()):
-            number = content["line"] - 1
+                continue
             content = {**turns.get(episode, {}), **content}
-            if not (last or "terminated" in content):
-                torn.append(episode)
+            if "terminated" not in content:
                 content |= dict.fromkeys(_ENDS, False)
+                if num_episodes is None:
+                    torn.append(episode)
             records[episode] = _parse_record(content)
-        if last:
-            _check_count(last["episodes"])
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else error
         message = (
             f"{str(path)!r} is no file of roll-vec eval: line {number + 1}: {reason}"
         )
         raise InvalidFileError(message) from error
-    num_episodes = last.get("episodes")
-    return ResultFile(header, records, version, num_episodes, repeated, torn)
+    ordered = dict(sorted(records.items()))
+    return ResultFile(header, ordered, version, num_episodes, repeated, torn)
 
 
 class ResultLog:
@@ -415,7 +411,8 @@ def _pack(records: Sequence[EpisodeRecord]) -> str | None:
     The object has the lists ``episodes`` of ranges ``[first, stop]``, ``terminated``
     and ``truncated`` of 0 and 1, ``marks``, ``cut``, ``rewards`` and ``answers``.
     """
-    columns: dict[str, list[Any]] = {"episodes": []}
+    names = (*_ENDS, "marks", "cut", "rewards", "answers")
+    columns: dict[str, list[Any]] = {name: [] for name in ("episodes", *names)}
     for record in records:
         ranges = columns["episodes"]
         if ranges and ranges[-1][1] == record.episode:
@@ -423,9 +420,9 @@ def _pack(records: Sequence[EpisodeRecord]) -> str | None:
         else:
             ranges.append([record.episode, record.episode + 1])
         fields = _turns_to_plain(record)
-        for name in (*_ENDS, "marks", "cut", "rewards", "answers"):
+        for name in names:
             value = fields.get(name)
-            columns.setdefault(name, []).append(int(value) if name in _ENDS else value)
+            columns[name].append(int(bool(value)) if name in _ENDS else value)
     # Not in ASCII: letters of other languages would take six bytes.
     data = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
     plain = data.encode("utf-8", "surrogatepass")
@@ -439,35 +436,30 @@ def _unpack(text: Any) -> dict[int, dict[str, Any]]:
 
     Raises
     ------
-    ValueError, KeyError, TypeError
+    ValueError
         If it is none.
     """
     decompressor = bz2.BZ2Decompressor()
     try:
         plain = decompressor.decompress(base64.b85decode(text), MAX_UNPACKED + 1)
-    except (ValueError, OSError, EOFError) as error:
-        message = f"packed is damaged: {error}"
+        if len(plain) > MAX_UNPACKED:
+            message = f"it has more than {MAX_UNPACKED:,} bytes"
+            raise ValueError(message)
+        columns = json.loads(plain)
+        ranges = [range(*pair) for pair in columns.pop("episodes")]
+        if {*map(len, columns.values())} != {sum(map(len, ranges))}:
+            message = "its lists differ in length"
+            raise ValueError(message)
+        for name in _ENDS:
+            columns[name] = [value == 1 for value in columns[name]]
+        values = zip(*columns.values(), strict=True)
+        rows = [dict(zip(columns, row, strict=True)) for row in values]
+    except Exception as error:
+        # base64, bz2 and JSON raise many kinds for what `_pack` has not written.
+        message = f"packed is damaged: {type(error).__name__}: {error}"
         raise ValueError(message) from None
-    if len(plain) > MAX_UNPACKED:
-        message = f"packed has more than {MAX_UNPACKED:,} bytes"
-        raise ValueError(message)
-    try:
-        columns = dict(json.loads(plain))
-    except RecursionError:
-        columns = {}
-    ranges = [range(*pair) for pair in columns.pop("episodes")]
-    counts = {sum(map(len, ranges)), *map(len, columns.values())}
-    if not decompressor.eof or len(counts) != 1:
-        message = "packed is damaged: its lists differ in length"
-        raise ValueError(message)
-    for name in _ENDS:
-        columns[name] = [value == 1 for value in columns[name]]
-    rows = zip(*columns.values(), strict=True)
     numbers = (number for part in ranges for number in part)
-    return {
-        number: dict(zip(columns, row, strict=True))
-        for number, row in zip(numbers, rows, strict=True)
-    }
+    return dict(zip(numbers, rows, strict=True))
 
 
 def _parse(line: bytes) -> dict[str, Any]:
@@ -506,10 +498,15 @@ def _check_types(content: Mapping[str, Any], names: Sequence[str]) -> None:
             raise TypeError(message)
 
 
-def _check_count(value: Any) -> None:
-    if type(value) is not int or value < 0:
-        message = f"episodes is {value!r}"
+def _parse_last(
+    content: Mapping[str, Any],
+) -> tuple[int, dict[int, dict[str, Any]]]:
+    """Return the number of episodes, and the packed fields by episode."""
+    count = content["episodes"]
+    if type(count) is not int or count < 0:
+        message = f"episodes is {count!r}"
         raise ValueError(message)
+    return count, _unpack(content["packed"]) if "packed" in content else {}
 
 
 def _parse_record(content: dict[str, Any]) -> EpisodeRecord:
