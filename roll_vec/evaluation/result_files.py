@@ -224,7 +224,7 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
         check_regular(path)
         # A line counts when it has its end: a program that is killed at any point loses
         # no more than the line that it was writing.
-        lines = path.read_bytes().split(b"\n")[:-1]
+        *lines, rest = path.read_bytes().split(b"\n")
     except OSError as error:
         message = f"{str(path)!r} cannot be read: {error.strerror}"
         raise InvalidFileError(message) from error
@@ -234,11 +234,15 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
     torn: list[int] = []
     try:
         header, version = _parse_header(_parse(lines[0] if lines else b""))
-        number = len(lines) - 1
         num_episodes: int | None = None
         turns: dict[int, dict[str, Any]] = {}
-        if number and b'"episodes"' in lines[-1][:12]:
-            num_episodes, turns = _parse_last(_parse(lines.pop()))
+        # Editors remove the end of the last line.
+        if rest.startswith(b'{"episodes"') and rest.endswith(b"}"):
+            lines.append(rest)
+        number = len(lines) - 1
+        if number and "episodes" in (last := _parse(lines[-1])):
+            num_episodes, turns = _parse_last(last)
+            lines.pop()
         for number, line in enumerate(lines[1:], 1):  # noqa: B007
             content = _parse(line)
             _check_types(content, ("episode",))

@@ -213,7 +213,11 @@ def test_each_line_is_in_the_file_before_it_is_closed(tmp_path):
         lines = path.read_bytes()
     assert path.read_bytes() == whole
     # A crash within the last line: of a run that goes on, or of a complete file.
-    for content, episodes in ((lines[:-1], [0]), (whole[:-1], [])):
+    for content, episodes in (
+        (lines[:-1], [0]),
+        (whole[:-2], []),
+        (whole[:-1], [0, 1]),
+    ):
         path.write_bytes(content)
         with ResultLog(path, HEADER) as log:
             assert list(log.records) == episodes
