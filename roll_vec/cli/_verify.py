@@ -22,6 +22,7 @@ from roll_vec.evaluation.verification import (
     verify_episodes,
     verify_results,
 )
+from roll_vec.recordings.readers import FORMATS, read_episodes
 from roll_vec.registration.any_id import find_spec, full_id
 
 _SUMMARY = "play the episodes of files again, and say whether they are the same"
@@ -53,7 +54,10 @@ def add_parser(commands: Any) -> None:
         "FILE", "results, or a dump of a trainer", dest="files", type=Path, nargs="+"
     )
     parser.option(
-        "--format", "of a dump (default: recognized by the first lines)", "NAME"
+        "--format",
+        f"of a dump: {', '.join(FORMATS)} (default: recognized by the first lines)",
+        "FORMAT",
+        choices=(*FORMATS,),
     )
     parser.option(
         "--id",
@@ -107,8 +111,6 @@ def _verify(
 
         if has_results and arguments.format is None:
             return verify_results(path, shop=arguments.options, on_progress=on_progress)
-        from roll_vec.recordings.readers import read_episodes
-
         keywords = arguments.options or None
         episodes = read_episodes(path, arguments.format, arguments.id, keywords)
         return verify_episodes(episodes, on_progress)

@@ -229,9 +229,11 @@ def _dump_differences(
             turn = int(np.argmin(equal)) + 1
             values = float(old[turn - 1]), float(replay.rewards[turn - 1])
             yield differ("rewards", *values, _OTHER_REWARD, (turn, turn))
-    if replay.problem is not None:
+    # Trainers stop episodes as well, so that their answers run out.
+    if len(replay.rewards) < len(episode.answers):
         name = "answers" if replay.is_refused else "length"
-        yield differ(name, f"{len(episode.answers)} turns", replay.problem, _NO_EPISODE)
+        size = f"{len(episode.answers)} turns"
+        yield differ(name, size, replay.problem, _NO_EPISODE)
     total = episode.total_reward
     if total is not None and not _is_close(total, replay.total_reward, _FLOAT32):
         meaning = "the environment pays another return for these answers"

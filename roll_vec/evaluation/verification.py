@@ -315,14 +315,22 @@ def verify_episodes(
     replays = play_again(episodes, on_progress)
     pairs = [*zip(episodes, replays, strict=True)]
     found = [compare_episode(*pair) for pair in pairs]
-    names = "rewards", "total_reward", "success", "terminated", "truncated"
+    names = "rewards", "success", "terminated", "truncated"
+    fields = {"return": "total_reward", **{name: name for name in names}}
     compared = {
-        name: sum(getattr(each, name) is not None for each in episodes)
-        for name in names
+        name: sum(getattr(each, field) is not None for each in episodes)
+        for name, field in fields.items()
     }
     compared["length"] = len(episodes)
+    num_open = sum(
+        replay.problem is not None and len(replay.rewards) == len(episode.answers)
+        for episode, replay in pairs
+    )
+    notes = []
+    if num_open:
+        notes.append(f"{num_open:,} episodes were stopped before their end")
     title = ", ".join(sorted({episode.id for episode in episodes}))
     num_turns = sum(len(each.rewards) for each in replays)
     differences = [each for each in found if each is not None]
     total = len(episodes)
-    return Verification(title, total, num_turns, differences, compared, [], total)
+    return Verification(title, total, num_turns, differences, compared, notes, total)
