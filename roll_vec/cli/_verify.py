@@ -13,7 +13,7 @@ import gymnasium
 from roll_vec.cli._errors import FAILURE, argument_error, file_errors
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import count, print_table, progress
-from roll_vec.errors import InvalidFileError, InvalidOptionError, one_line
+from roll_vec.errors import RollVecError, one_line
 from roll_vec.evaluation.differences import FileDifference
 from roll_vec.evaluation.episodes import EpisodeResults
 from roll_vec.evaluation.recorded_results import results_id
@@ -87,7 +87,7 @@ def _run(arguments: argparse.Namespace) -> int:
         start = perf_counter()
         try:
             verification = _verify(path, file_id is not None, arguments)
-        except (InvalidFileError, InvalidOptionError, gymnasium.error.Error) as error:
+        except (RollVecError, gymnasium.error.Error) as error:
             is_same = False
             if not arguments.quiet:
                 print_table(

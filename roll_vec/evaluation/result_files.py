@@ -259,7 +259,7 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
                 if num_episodes is None:
                     torn.append(episode)
             records[episode] = _parse_record(content)
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else error
         message = (
             f"{str(path)!r} is no file of roll-vec eval: line {number + 1}: {reason}"
@@ -540,7 +540,8 @@ def _parse_turns(content: Mapping[str, Any]) -> EpisodeTurns | None:
     rewards, cut = content["rewards"], content.get("cut") or []
     is_numbers = isinstance(rewards, list) and {*map(type, rewards)} <= {float, int}
     is_cut = isinstance(cut, list) and {*map(type, cut)} <= {int}
-    if not (isinstance(answers, (list, np.ndarray)) and is_numbers and is_cut):
+    is_array = isinstance(answers, np.ndarray) and answers.ndim > 0
+    if not ((is_array or isinstance(answers, list)) and is_numbers and is_cut):
         message = "answers, rewards or cut are no lists"
         raise TypeError(message)
     read_marks(content["marks"])

@@ -271,6 +271,10 @@ def lie_keywords(lines, columns):
     lines[0]["keywords"] = {"max_steps": 9}
 
 
+def lie_keywords_of_nothing(lines, columns):
+    lines[0]["keywords"] = {"obs_mode": {"$no-tag": 1}, "workers": 10**6}
+
+
 def lie_no_answers(lines, columns):
     columns["answers"][7] = None
 
@@ -309,6 +313,7 @@ LIES = [
     (lie_split_and_digest, "episode 0", "observations", "of the split 'test-1-box'"),
     (lie_ends, E7, "terminated", "does not end so"),
     (lie_keywords, "", "keywords", "would change test-1-box"),
+    (lie_keywords_of_nothing, "", "keywords", "expected plain data"),
     (lie_no_answers, E7, "answers", "without its answers"),
     (lie_cut_off, "", "packed", "the end of the file"),
     (lie_fault, E7, "success", "is no success"),
