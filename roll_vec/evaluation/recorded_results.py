@@ -90,15 +90,15 @@ def to_recorded_episodes(content: ResultFile, split: Split) -> list[RecordedEpis
     """
     keywords = content.header.keywords
     try:
-        given = decode(json.dumps(keywords).encode())
+        options = decode(json.dumps(keywords).encode())
     except ValueError as error:
         accepted = "plain data"
         raise InvalidOptionError.expected("keywords", accepted, keywords) from error
     # A file of a stranger does not say how many processes to start.
-    given = {name: given[name] for name in given.keys() - WORK_KEYWORDS}
+    options = {name: options[name] for name in options.keys() - WORK_KEYWORDS}
     # It checks that the keywords leave the task as it is.
-    split.make_vec(1, **given).close()
-    keywords = {**split.keywords, **given}
+    split.make_vec(1, **options).close()
+    keywords = {**split.keywords, **options}
     episodes = []
     for number, record in content.records.items():
         turns = record.turns or EpisodeTurns([], [], "")
