@@ -42,6 +42,12 @@ examples:
   roll-vec eval run roll_vec/Sokoban-v0 --split test --policy oracle --out a.jsonl
   roll-vec eval verify a.jsonl
 """
+# Of differences that say nothing about an episode.
+_WORDS = {
+    "version": "not verifiable",
+    "packed": "not verifiable",
+    "episodes": "not complete",
+}
 # Episodes that are named of those that differ.
 _MOST_NAMES = 8
 
@@ -119,9 +125,9 @@ def _verify(
 def _report(path: Path, verification: Verification, seconds: float) -> None:
     """Write what came out."""
     differences, results = verification.differences, verification.results
-    word = "different" if differences else "same"
-    rows = []
+    word, rows = "same", []
     if differences:
+        word = _WORDS.get(differences[0].field, "different")
         rows = _difference_rows(differences[0])
         rows.append(("in all", _describe_all(verification)))
     if verification.num_episodes:

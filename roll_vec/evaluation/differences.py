@@ -127,7 +127,9 @@ def _differences(
         if marks is not None and marks[0] == "answers":
             at = _narrow(marks[1], rewards)
             shown = _show_answers(turns, at)
-            yield differ("answers", shown, "the digest of others", _CHANGED_ANSWERS, at)
+            yield differ(
+                "answers", shown, "others, by their digest", _CHANGED_ANSWERS, at
+            )
         if replay.fault is not None and fault is None:
             turn = len(replay.rewards)
             meaning = f"the environment fails here: {one_line(replay.fault)}"

@@ -266,6 +266,7 @@ def test_a_newcomer_sees_what_is_wrong_with_a_file(run):
     assert rows["score in the file"] != rows["score here"]
     assert same.startswith("same: a: ")
     assert re.match(r"not verified: damaged\n .* line \d: no 'return'", damaged)
+    assert old.startswith("not verifiable: old")
     assert "files of version 1 have no answers" in old
     assert run("eval", "verify", "damaged", "--quiet").code == 1
 

@@ -89,6 +89,19 @@ def test_what_was_played_is_the_same(id, tmp_path):
     assert (dump.differences, dump.compared["rewards"]) == ([], NUM)
 
 
+def test_long_episodes_are_whole(tmp_path, monkeypatch):
+    """Turns are kept in blocks."""
+    split = find_split("roll_vec/MountainCar-v0", "test")
+    texts = []
+    for size in (512, 7, 200):
+        monkeypatch.setattr("roll_vec.evaluation.turns._BLOCK", size)
+        play(split, path := tmp_path / f"{size}.jsonl", 5)
+        texts.append(path.read_bytes())
+        assert verify_results(path).is_same
+    assert len({*texts}) == 1
+    assert read_results(path).records[0].length == 200
+
+
 # Written with Python 3.10, numpy 1.26.0, numba 0.61.0 and gymnasium 1.1.0.
 @pytest.mark.parametrize("name", ["verified_cart_pole", "verified_lake"])
 def test_files_of_other_versions_of_packages_are_the_same(name):
