@@ -1,7 +1,8 @@
-"""The baselines: random play, a rule, the solver and PPO on the evaluation splits.
+"""The baselines: random and greedy play, the solver and PPO on the evaluation splits.
 
-``python -m benchmarks.baselines`` plays all of them and writes
-benchmarks/results/baselines.json, whose figures docs/baselines.md has.
+``python -m benchmarks.baselines`` plays all of them, or those whose titles match a
+regular expression, and writes roll_vec/evaluation/baselines.json.  Its figures are in
+docs/baselines.md and in ``roll-vec eval panels``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Set
 from contextlib import closing
@@ -26,15 +28,16 @@ from roll_vec.evaluation import (
     play_split,
     wilson_interval,
 )
+from roll_vec.evaluation.panels import BASELINES_FILE
 from roll_vec.evaluation.splits import SPLITS, Split
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.storage.files import replace_file
 from roll_vec.trajectories import Turn
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "benchmarks" / "results" / "baselines.json"
+RESULTS = Path(str(BASELINES_FILE))
 PPO = "PPO"
-POLICIES = ("random", "rule", "solver", PPO)
+POLICIES = ("random", "greedy", "solver", PPO)
 # The networks of PPO, ID-SPLIT.pt.
 NETWORKS = ROOT / "build" / "networks"
 # The splits that docs/examples/ppo.py has a recipe for.
@@ -59,7 +62,7 @@ def measured_pairs() -> list[tuple[Split, str]]:
 
 
 def _plays(policy: str, split: Split) -> bool:
-    """Return whether there is a policy for a split; games of rules have no rule."""
+    """Return whether there is a policy for a split; not each game has a greedy one."""
     if policy == PPO:
         return TRAINED_SPLITS.get(split.id) == split.name
     if policy == "random" or split.id in RULES:
@@ -104,7 +107,7 @@ def _rounded(values: Iterable[float]) -> list[float]:
 
 def keywords_of(split: Split, policy: str) -> dict[str, Any]:
     """Return the keywords of environments that a policy asks for."""
-    if policy == "rule":
+    if policy == "greedy":
         return dict(RULES[split.id].KEYWORDS)
     if policy == PPO:
         return {"obs_mode": import_example("recipes").RECIPES[split.id].obs_mode}
@@ -126,7 +129,7 @@ def make_policy(split: Split, policy: str, envs: Any, checkpoint: Path) -> Polic
     """
     if policy == "random":
         return UniformPolicy(envs, SEED)
-    if policy == "rule":
+    if policy == "greedy":
         rule: Policy = RULES[split.id](envs)
         return rule
     if policy == "solver":
@@ -177,23 +180,37 @@ def new_levels(split: Split, others: Set[bytes]) -> NDArray[np.bool_]:
     return np.array([grid.tobytes() not in others for grid in grids])
 
 
-def main() -> None:
-    """Play all splits, and write the file: a line for each split and policy.
+def main(pattern: str = "") -> None:
+    """Play splits, and write the file: a line for each split and policy.
 
     A network that is not there keeps the facts of the file.
+
+    Parameters
+    ----------
+    pattern : str
+        A regular expression that is searched in the titles of the lines.
     """
     rows = json.loads(RESULTS.read_text("utf-8"))
-    for split, policy in measured_pairs():
-        title = f"{split.id} {split.name}: {policy}"
+    pairs = {
+        f"{split.id} {split.name}: {policy}": (split, policy)
+        for split, policy in measured_pairs()
+    }
+    for title, (split, policy) in pairs.items():
+        if not re.search(pattern, title):
+            continue
         if policy == PPO and not checkpoint_of(split, NETWORKS).is_file():
             sys.stderr.write(f"{title}: no network in {NETWORKS}; {TRAINING}\n")
             continue
         rows[title] = results(split, policy)
         sys.stderr.write(f"{title}: {rows[title]['return'][0]}\n")
-        lines = [f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()]
+        lines = [
+            f"{json.dumps(name)}: {json.dumps(rows[name])}"
+            for name in pairs
+            if name in rows
+        ]
         with replace_file(RESULTS) as file:
             file.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -1,4 +1,4 @@
-"""A simple rule for each game: the play of somebody who thinks for one minute.
+"""Greedy play: a simple rule for each game, which looks one action ahead.
 
 A rule sees the observations alone.  Equal actions are chosen between by random words of
 seed, episode and step.

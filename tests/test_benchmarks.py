@@ -101,24 +101,24 @@ def test_baselines_have_a_row_for_each_policy_and_split():
         assert row["faults"] == 0
         assert policy != PPO or len(row["checkpoint"]) == 64
     for split in {split.digest: split for split, _ in pairs}.values():
-        random, rule, solver = (
+        random, greedy, solver = (
             ROWS.get(f"{split.id} {split.name}: {policy}")
-            for policy in ("random", "rule", "solver")
+            for policy in ("random", "greedy", "solver")
         )
         if solver:
-            # Where no rule plays, random play may always get to the end.
-            figure = "success" if rule else "return"
+            # Where there is no greedy play, random play may always get to the end.
+            figure = "success" if greedy else "return"
             assert random[figure][2] < solver[figure][1]
-        if rule:
-            assert random["success"][0] <= rule["success"][0] <= solver["success"][0]
+        if greedy:
+            assert random["success"][0] <= greedy["success"][0] <= solver["success"][0]
 
 
 @pytest.mark.parametrize(
     ("id", "name", "policy"),
     [
-        ("roll_vec/RandomFrozenLake-v0", "test-no-slip", "rule"),
+        ("roll_vec/RandomFrozenLake-v0", "test-no-slip", "greedy"),
         ("roll_vec/Sokoban-v0", "test-1-box", "solver"),
-        pytest.param("roll_vec/WebShop-v0", "test", "rule", marks=pytest.mark.slow),
+        pytest.param("roll_vec/WebShop-v0", "test", "greedy", marks=pytest.mark.slow),
     ],
 )
 def test_a_baseline_is_measured_again(id, name, policy):

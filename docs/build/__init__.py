@@ -9,6 +9,7 @@ The texts come from the code, or from a file of benchmarks/results.
 - `api`: the public names, from the source files
 - `figures`: measured speeds
 - `baselines`: success and return of simple policies
+- `learning`: learning from the exact credit, and estimators of it
 - `frameworks`: comparisons with other frameworks
 - `tables`: tables and lists of Markdown
 - `pages`: pages with marks, and the replacement of their parts

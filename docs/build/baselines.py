@@ -1,28 +1,20 @@
-"""Success and return of simple policies, from benchmarks/results/baselines.json."""
+"""Success and return of simple policies, from roll_vec/evaluation/baselines.json."""
 
 from __future__ import annotations
 
-import functools
-import json
 import re
 from typing import Any
 
-from benchmarks.baselines import RESULTS
 from docs.build.tables import table
+from roll_vec.evaluation.panels import baseline_rows
 
 Row = dict[str, Any]
-
-
-@functools.cache
-def _rows() -> dict[str, Row]:
-    rows: dict[str, Row] = json.loads(RESULTS.read_text("utf-8"))
-    return rows
 
 
 def figure(words: str) -> str:
     """Return a figure, from its name and the title of a row."""
     name, title = words.split(" ", 1)
-    mean, low, high = _digits(_rows()[title], name)
+    mean, low, high = _digits(baseline_rows()[title], name)
     return f"{mean} % ({low} to {high})"
 
 
@@ -33,7 +25,7 @@ def figures(words: str) -> str:
     """
     name, _, pattern = words.partition(" / ")
     cells: dict[str, dict[str, str]] = {}
-    for title, row in _rows().items():
+    for title, row in baseline_rows().items():
         if name in row and re.search(pattern, title):
             mean, low, high = _digits(row, name)
             line, column = title.removeprefix("roll_vec/").split(": ")

@@ -10,6 +10,7 @@ from docs.build.tables import bullets, code, table
 from roll_vec.descriptions import describe_env
 from roll_vec.descriptions.keywords import Keyword, describe_batch_keywords
 from roll_vec.descriptions.report import describe_sections
+from roll_vec.evaluation.panels import PANELS
 from roll_vec.evaluation.splits import SPLITS
 from roll_vec.registration import ENVIRONMENTS
 
@@ -104,6 +105,17 @@ def splits(_: str) -> str:
         size, digest = f"{len(one):,}", code(one.digest[:12])
         rows.append((code(one.id), code(one.name), size, title, digest))
     return table(("id", "split", "episodes", "of", "digest"), rows)
+
+
+def panels(_: str) -> str:
+    """Return a table of all panels, with the begin of their digests."""
+    rows = []
+    for panel in PANELS.values():
+        parts = [f"{name} `{split.name}`" for name, split in panel.splits.items()]
+        (id,) = {split.id for split in panel.splits.values()}
+        facts = code(panel.name), code(panel.digest[:12]), code(id), ", ".join(parts)
+        rows.append((*facts, panel.title))
+    return table(("panel", "digest", "id", "splits", "of"), rows)
 
 
 @functools.cache

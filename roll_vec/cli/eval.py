@@ -30,6 +30,7 @@ from roll_vec.cli._policies import (
     refuse_chat,
 )
 from roll_vec.cli._tables import print_table, progress
+from roll_vec.cli.panels import add_panels
 from roll_vec.errors import (
     InvalidActionError,
     InvalidFileError,
@@ -107,6 +108,8 @@ def add_parser(commands: Any) -> None:
     text = "List the splits of an id, or of all."
     parser = add_command(inner, "list", _list, "list splits", text)
     parser.option("ID", "the id (default: all)", nargs="?")
+
+    add_panels(inner)
 
     text = "Compute the digest of a split, and compare it with its name's."
     parser = add_command(inner, "check", _check, "compute the digest of a split", text)

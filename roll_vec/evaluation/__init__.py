@@ -4,6 +4,7 @@ In reading order:
 
 - `difficulty`: levels of a wanted difficulty
 - `splits`: sets of episodes, each with a digest of its first observations
+- `panels`: groups of splits for comparison between papers, and their baselines
 - `policies`: uniform actions, and the right ones
 - `episodes`: play each episode of a split once, with any policy
 - `chat`: a language model behind an HTTP endpoint as the policy

@@ -402,6 +402,11 @@ _maps(
     bands={"success_probability": (1.0, None)},
 )
 _maps(
+    "test-medium",
+    "slippery maps on which the best player's chance is above 0.75 and below 1",
+    bands={"success_probability": (0.750001, 0.999999)},
+)
+_maps(
     "test-hard",
     "slippery maps on which the best player reaches the goal with chance 0.75 or less",
     bands={"success_probability": (None, 0.75)},
@@ -411,6 +416,14 @@ _add(
     "test",
     "three or four numbers from 1 to 99, one answer",
 )
+for _count in (2, 3, 4):
+    _title = f"{_count} operations: {_count + 1} numbers from 1 to 99, one answer"
+    _add(
+        "roll_vec/Countdown-v0",
+        f"test-{_count}-operations",
+        _title,
+        num_numbers=_count + 1,
+    )
 SPLITS[WEBSHOP] = {
     name: _goals(name, count)
     for name, count in {"test": 500, "eval": 1000, "train": 3837}.items()

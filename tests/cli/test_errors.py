@@ -58,6 +58,7 @@ ERRORS = [
     (f"rollout {ECHO} --policy user_envs:words --out a.npz", "expected plain data, wh"),
     # Evaluation.
     (f"eval run {LAKE} --split tests", "--split: expected a split of roll_vec/RandomF"),
+    ("eval panels sokoban", "NAME: expected one of sokoban-v1, lakes-v1, "),
     ("eval list CartPole-v1", "ID: expected an id with splits: roll_vec/Sokoban-v0"),
     (f"{SPLIT} --num-episodes 1001", "--num-episodes: expected at most 1,000, the epi"),
     (f"{SPLIT} -o size=5", "0 would change test-no-slip"),

@@ -1,0 +1,57 @@
+"""Learning from the exact credit, and estimators of it, from benchmarks/results."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from typing import Any
+
+from docs.build.pages import ROOT
+from docs.build.tables import table
+
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def _read(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((RESULTS / name).read_text("utf-8"))
+    return content
+
+
+def episodes(_: str) -> str:
+    """Return a table of the episodes that each signal needs, over all seeds."""
+    rows = []
+    for task, result in _read("exact_credit.json").items():
+        medians = [statistics.median(result[x]) for x in ("reward", "advantage")]
+        cells = [
+            f"{statistics.median(result[name]):,.0f} "
+            f"({min(result[name]):,} to {max(result[name]):,})"
+            for name in ("reward", "advantage")
+        ]
+        ratio = f"{medians[0] / medians[1]:.1f}"
+        rows.append((task, f"{result['target']:.0%}", *cells, ratio))
+    heads = "task", "test levels solved", "reward", "advantage", "ratio"
+    return table(heads, rows, 4)
+
+
+def estimators(_: str) -> str:
+    """Return a table of estimators, the best mean of Spearman's correlations first."""
+    content = _read("estimators.json")
+    tasks = list(content["rollouts"])
+    rows = []
+    for text, row in content["estimators"].items():
+        name, definition = text.removesuffix(".").split(": ", 1)
+        cells = [f"[{name}]({row['source']})", definition]
+        for task in tasks:
+            cells += [f"{x:.2f}" for x in row.get(task, ())] or ["", ""]
+        mean = statistics.mean(row[task][1] for task in tasks if task in row)
+        rows.append((mean, cells))
+    rows.sort(key=lambda row: -row[0])
+    heads = [f"{task}: {name}" for task in tasks for name in ("Pearson", "Spearman")]
+    heads = ["estimator", "credit of a turn", *heads]
+    return table(heads, [cells for _, cells in rows], 2 * len(tasks))
+
+
+def successes(_: str) -> str:
+    """Return the shares of rollouts that succeed, in words."""
+    rollouts = _read("estimators.json")["rollouts"]
+    return ", ".join(f"{x['success']:.0%} ({task})" for task, x in rollouts.items())

@@ -1,0 +1,58 @@
+"""``roll-vec eval panels``: groups of splits, and the scores of simple policies."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from roll_vec.cli._errors import argument_error
+from roll_vec.cli._options import add_command
+from roll_vec.cli._tables import print_table
+from roll_vec.evaluation.panels import PANELS, baseline_rows
+
+_DIGEST_CHARS = 12
+# The policies of the baselines, and their heads.
+_POLICIES = {
+    "random": "random",
+    "greedy": "greedy",
+    "solver": "solver",
+    "PPO": "trained",
+}
+_DESCRIPTION = """\
+List the panels: frozen groups of splits for comparison between papers.  Scores
+are the success in percent, of the baselines in docs/baselines.md; the trained
+policy is that of docs/examples/ppo.py.
+"""
+
+
+def add_panels(commands: Any) -> None:
+    """Add the command to the subparsers of ``roll-vec eval``."""
+    text = "list groups of splits, with the scores of baselines"
+    parser = add_command(commands, "panels", _list_panels, text, _DESCRIPTION)
+    parser.option("NAME", "the panel (default: all)", nargs="?")
+
+
+def _list_panels(arguments: argparse.Namespace) -> int:
+    """Write one panel or all, a table for each."""
+    name = arguments.name
+    if name is not None and name not in PANELS:
+        text = f"expected one of {', '.join(PANELS)}, got {name!r}"
+        raise argument_error("NAME", text)
+    for panel in PANELS.values() if name is None else [PANELS[name]]:
+        heads = ("", "id", "split", "episodes", "digest", *_POLICIES.values())
+        rows = [heads]
+        for part, split in panel.splits.items():
+            scores = [_score(f"{split.id} {split.name}: {x}") for x in _POLICIES]
+            facts = split.id, split.name, f"{len(split):,}"
+            rows.append((part, *facts, split.digest[:_DIGEST_CHARS], *scores))
+        digest = panel.digest[:_DIGEST_CHARS]
+        title = f"{panel.name} {digest}: {panel.title}"
+        # The last column is flush left, and has no letter.
+        print_table(rows, "<<<><>>>", title)
+    return 0
+
+
+def _score(title: str) -> str:
+    """Return a success in percent."""
+    row = baseline_rows().get(title)
+    return "-" if row is None else f"{100 * row['success'][0]:.1f}"
