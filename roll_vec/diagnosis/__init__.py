@@ -1,0 +1,24 @@
+"""Diagnosis: reasons why the reward of recorded episodes is flat or low, by weight.
+
+In reading order:
+
+- `played`: the episodes, played again, as columns of turns and of episodes
+- `best_play`: the best return and the exact difficulty of each task
+- `faulty_answers`: the place in a text where it stops being an action
+- `findings`: what a finding is, and how much it weighs
+- `training`: findings about rewards, groups and tasks
+- `play`: findings about answers and moves
+- `ranking`: all findings of episodes, the weightiest first
+- `examples`: turns as people look at them: board, text, answer
+- `page`: the findings as one HTML page
+
+::
+
+    diagnosis = diagnose(read_episodes("rollouts.jsonl"))
+    for finding in diagnosis.outstanding:
+        print(finding.title, finding.share, finding.advice)
+"""
+
+from roll_vec.diagnosis.ranking import Diagnosis, diagnose
+
+__all__ = ["Diagnosis", "diagnose"]

@@ -1,0 +1,134 @@
+"""The best return and the exact difficulty of each task, by playing the solver.
+
+The solver plays each seed once, without a limit of steps: so a limit that is too short
+for the best play costs return, too.  Without a solver the best return of any episode
+with the same keywords stands for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from roll_vec.diagnosis.played import Floats, Played, Task
+from roll_vec.evaluation.policies import OraclePolicy, has_oracle
+from roll_vec.evaluation.splits import FREE_KEYWORDS, TEST_START
+from roll_vec.progress import report
+from roll_vec.recordings.driver import play_steps
+from roll_vec.recordings.episodes import EpisodeAccount
+from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.factories import make_vec
+from roll_vec.trajectories.play import SeedPlan, Turn
+
+# Far beyond the best play of any game that has a solver.
+_MAX_STEPS = 1000
+_MOST_ENVS = 1024
+# Episodes with the default keywords, for their median difficulty.
+_USUAL_EPISODES = 200
+_OF_TEXTS = {"action_mode", "format_penalty", "max_steps", "max_episode_steps"}
+
+MOVES, CHANCE, OPERATIONS = "moves", "chance of success", "operations"
+
+
+class BestPlay(NamedTuple):
+    """The best play of n seeds: (n,) returns, lengths and difficulties, a measure."""
+
+    returns: Floats
+    lengths: Floats
+    difficulty: Floats
+    measure: str
+
+
+def add_best_play(played: Played) -> None:
+    """Write the columns of best play, and the measures of the tasks."""
+    seeds = played.seeds()
+    usual: dict[str, BestPlay | None] = {}
+    for number, task in enumerate(played.tasks):
+        places = np.flatnonzero(played.task == number)
+        _, firsts, inverse = np.unique(
+            seeds[places], return_index=True, return_inverse=True
+        )
+        unique = [played.recorded[place].seed for place in places[firsts].tolist()]
+        id = task.group.id
+        best = play_best(id, task.group.keywords, unique)
+        returns = played.returns[places]
+        if best is None:
+            played.best[places] = returns.max(initial=-np.inf)
+            continue
+        task.measure = best.measure
+        played.best[places] = best.returns[inverse]
+        played.best_length[places] = best.lengths[inverse]
+        played.difficulty[places] = best.difficulty[inverse]
+        if id not in usual:
+            some = range(TEST_START, TEST_START + _USUAL_EPISODES)
+            usual[id] = play_best(id, {}, some)
+        other = usual[id]
+        if other is not None and other.measure == best.measure:
+            task.usual_difficulty = float(np.nanmedian(other.difficulty))
+
+
+def play_best(
+    id: str, keywords: Mapping[str, Any], seeds: Sequence[int]
+) -> BestPlay | None:
+    """Return the best play of some seeds; None: the id has no solver.
+
+    Parameters
+    ----------
+    id : str
+    keywords : mapping
+        Of an episode; those of texts and limits are left out.
+    seeds : sequence of n int
+    """
+    registered = ENVIRONMENTS.get(id)
+    is_pool = registered is None or registered.pooled
+    names = FREE_KEYWORDS | (_OF_TEXTS if not is_pool else {"format_penalty"})
+    keywords = {name: keywords[name] for name in keywords if name not in names}
+    if not is_pool:
+        keywords["max_episode_steps"] = _MAX_STEPS
+    num_envs = max(min(len(seeds), _MOST_ENVS), 1)
+    with closing(
+        make_vec(id, num_envs, autoreset_mode="Disabled", **keywords)
+    ) as envs:
+        return _play(envs, seeds) if has_oracle(envs) else None
+
+
+def _play(envs: Any, seeds: Sequence[int]) -> BestPlay:
+    policy, answers = OraclePolicy(envs), [""] * len(seeds)
+
+    def act(turn: Turn) -> Any:
+        actions = policy(turn)
+        if measure == OPERATIONS:
+            for episode, action in zip(turn.episodes.tolist(), actions, strict=True):
+                answers[episode] = answers[episode] or str(action)
+        return actions
+
+    plan, account = SeedPlan(envs, seeds, act), EpisodeAccount(envs)
+    returns, lengths, difficulty = np.full((3, len(seeds)), np.nan)
+    measure = OPERATIONS if "Countdown" in str(envs.spec and envs.spec.id) else MOVES
+    engine: Any = getattr(envs.unwrapped, "engine", None)
+    done = 0
+    for event in play_steps(envs, plan):
+        if event.is_reset and measure != OPERATIONS and hasattr(engine, "first_action"):
+            rows = np.flatnonzero(event.starts)
+            solutions = [] if done and measure == MOVES else engine.solve(rows, MOVES)
+            if any(hasattr(each, "value") for each in solutions):
+                measure = CHANCE
+                values = [getattr(each, "value", 0.0) for each in solutions]
+                difficulty[plan.episodes[rows]] = values
+        ended = account.add(event)
+        episodes = plan.episodes[ended.env_index]
+        returns[episodes], lengths[episodes] = ended.returns, ended.lengths
+        # A policy without a solution plays until the limit.
+        lengths[episodes[ended.truncated]] = np.nan
+        done += len(ended)
+        report("solutions", done, len(seeds))
+    if measure == MOVES:
+        difficulty = lengths.copy()
+    elif measure == OPERATIONS:
+        counts = [len(re.findall(r"[-+*/](?=[ (\d])", text)) for text in answers]
+        difficulty = np.array(counts, np.float64)
+    return BestPlay(returns, lengths, difficulty, measure)

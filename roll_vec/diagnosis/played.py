@@ -1,0 +1,289 @@
+"""Recorded episodes, played again, as columns: an array each of turns and episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Text
+from numpy.typing import NDArray
+
+from roll_vec.evaluation.replaying import AnswerPlan, EpisodeGroup, group_episodes
+from roll_vec.progress import report
+from roll_vec.recordings.digests import digest_rows
+from roll_vec.recordings.events import BatchEvent
+from roll_vec.recordings.recorded_episodes import RecordedEpisode
+from roll_vec.registration import ENVIRONMENTS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+# Halves of a shorter observation are in any prompt.
+_SHORTEST = 16
+
+
+@dataclass
+class Task:
+    """An id and keywords, and what is the same in all of their episodes.
+
+    Attributes
+    ----------
+    group : EpisodeGroup
+    parser : ActionParser or None
+        Of texts.
+    measure : str
+        The name of the exact difficulty; empty: there is none.
+    usual_difficulty : float
+        The median of it with the default keywords of the id; NaN: unknown.
+    has_dead_ends : bool
+        Dead ends are known.
+    """
+
+    group: EpisodeGroup
+    parser: Any = None
+    measure: str = ""
+    usual_difficulty: float = np.nan
+    has_dead_ends: bool = False
+
+
+@dataclass
+class Played:
+    """E episodes of N answers in all; the turns of an episode are neighbours.
+
+    Attributes
+    ----------
+    recorded : sequence of E RecordedEpisode
+    tasks : list of Task
+    task, starts, counts, lengths : (E,) int64
+        The number of the task; the place of the first turn; the answers; those of them
+        that the environment played.
+    returns, best, difficulty, best_length : (E,) float64
+        Of the replay; `best` is the return of the best play, see `best_play`.  NaN:
+        unknown.
+    terminated, truncated, is_refused : (E,) bool
+        Neither end: the answers ran out.
+    episode, turn : (N,) int64
+    rewards, recorded_rewards, advantages : (N,) float64
+        NaN: unknown, or not played.
+    is_played, is_valid, is_effective, is_cut, is_prompt_cut, is_dead_end : (N,) bool
+        A dead end: the action made success impossible.
+    boards, next_boards : (N,) uint32
+        Digests of the observations before and after.
+    answers : (N,) int64
+        Equal numbers stand for equal answers.
+    reasons : dict of int to str
+        By turn: why the environment rejects an answer, if it says so.
+    """
+
+    recorded: Sequence[RecordedEpisode]
+    tasks: list[Task] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        num = len(self.recorded)
+        counts = [len(episode.answers) for episode in self.recorded]
+        self.counts = np.array(counts, np.int64)
+        self.starts = np.cumsum(self.counts) - self.counts
+        self.task, self.lengths = np.zeros((2, num), np.int64)
+        self.returns, self.recorded_returns = np.zeros((2, num))
+        self.best, self.best_length, self.difficulty = np.full((3, num), np.nan)
+        self.terminated, self.truncated, self.is_refused = np.zeros((3, num), np.bool_)
+        self.episode = np.repeat(np.arange(num), self.counts)
+        self.turn = np.arange(len(self.episode)) - self.starts[self.episode]
+        size = len(self.episode)
+        self.rewards, self.advantages = np.full((2, size), np.nan)
+        self.is_played, self.is_dead_end, self.is_prompt_cut = np.zeros(
+            (3, size), np.bool_
+        )
+        self.is_valid, self.is_effective = np.ones((2, size), np.bool_)
+        self.boards, self.next_boards = np.zeros((2, size), np.uint32)
+        self.answers = np.full(size, -1, np.int64)
+        self.reasons: dict[int, str] = {}
+        self.recorded_rewards = self._flatten("rewards", np.nan)
+        self.is_cut = self._flatten("was_cut", 0.0) == 1
+        for place, episode in enumerate(self.recorded):
+            total = episode.total_reward
+            if total is None:
+                total = np.nan
+                if episode.rewards is not None:
+                    total = float(np.sum(np.asarray(episode.rewards, float)))
+            self.recorded_returns[place] = total
+
+    def __len__(self) -> int:
+        return len(self.recorded)
+
+    def _flatten(self, name: str, default: float) -> Floats:
+        """Return (N,) values of a field of the episodes that has one for each turn."""
+        result = np.full(len(self.episode), default)
+        for place, episode in enumerate(self.recorded):
+            values = getattr(episode, name)
+            if values is not None:
+                start, count = self.starts[place], min(len(values), self.counts[place])
+                result[start : start + count] = np.asarray(values[:count], float)
+        return result
+
+    def sum_by_episode(self, values: NDArray[Any]) -> Floats:
+        """Return (E,) the sums of (N,) values of turns."""
+        return np.bincount(self.episode, values, minlength=len(self))
+
+    @property
+    def is_after_dead_end(self) -> Bools:
+        """(N,) bool: nothing could be gained any more before the action."""
+        before = np.cumsum(self.is_dead_end) - self.is_dead_end
+        first = before[np.minimum(self.starts, max(len(before) - 1, 0))]
+        return before - first[self.episode] > 0 if len(before) else before > 0
+
+    def seeds(self) -> Ints:
+        """(E,) int64: equal numbers stand for equal tasks and seeds."""
+        numbers: dict[Any, int] = {}
+        pairs = zip(self.task.tolist(), (each.seed for each in self.recorded), strict=True)
+        return np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], int)
+
+
+def play_again(episodes: Sequence[RecordedEpisode]) -> Played:
+    """Return episodes, played again from their seeds and answers.
+
+    Raises
+    ------
+    InvalidOptionError, UnknownOptionError, gymnasium.error.Error
+        If an id or a keyword does not exist.
+    """
+    played = Played(episodes)
+    done = 0
+    for number, group in enumerate(group_episodes(episodes)):
+        played.tasks.append(Task(group))
+        played.task[group.places] = number
+        with closing(_make_envs(group)) as envs:
+            plan = AnswerPlan(envs, group.episodes)
+            columns = _Columns(played, played.tasks[-1], envs, plan)
+            for event in plan.play():
+                columns.add(event)
+                if not event.is_reset:
+                    done += int(event.ends.sum())
+                    report("episodes", done, len(episodes))
+            played.lengths[group.places] = plan.num_played
+            played.is_refused[group.places[list(plan.refusals)]] = True
+    rewards = np.where(played.is_played, played.rewards, 0.0)
+    played.returns = played.sum_by_episode(rewards)
+    return played
+
+
+def _make_envs(group: EpisodeGroup) -> Any:
+    """Make a batch that says all it knows, with the fastest observations."""
+    registered = ENVIRONMENTS.get(group.id)
+    names = {} if registered is None else registered.defaults()
+    keywords = {name: True for name in ("advantage_info", "deadlock") if name in names}
+    has_prompts = any(episode.prompts is not None for episode in group.episodes)
+    if "obs_mode" in names and not has_prompts:
+        assert registered is not None
+        if "grid" in registered.load().OBS_MODES:
+            keywords["obs_mode"] = "grid"
+    return group.make_vec(**keywords)
+
+
+class _Columns:
+    """Writes the events of one task into the columns of all."""
+
+    def __init__(self, played: Played, task: Task, envs: Any, plan: AnswerPlan) -> None:
+        self._played, self._task, self._plan = played, task, plan
+        self._space, self._num_envs = envs.single_observation_space, envs.num_envs
+        self._boards = np.zeros(envs.num_envs, np.uint32)
+        self._observations: Any = None
+        self._is_dead = np.zeros(envs.num_envs, np.bool_)
+        self._numbers: dict[Any, int] = {}
+        episodes = task.group.episodes
+        self._has_prompts = isinstance(self._space, Text) and any(
+            episode.prompts is not None for episode in episodes
+        )
+        self._has_texts = isinstance(envs.single_action_space, Text)
+        if self._has_texts:
+            task.parser = parser_of(envs)
+
+    def add(self, event: BatchEvent) -> None:
+        """Add a reset or a step."""
+        boards = digest_rows(self._space, self._num_envs, event.observations, {})
+        if event.is_reset:
+            self._boards = np.where(event.starts, boards, self._boards)
+            self._is_dead &= ~event.starts
+        else:
+            self._add_step(event, boards)
+            self._boards = boards
+        self._observations = event.observations
+
+    def _add_step(self, event: BatchEvent, boards: NDArray[np.uint32]) -> None:
+        played, infos = self._played, event.infos
+        rows = np.flatnonzero(event.plays)
+        episodes = self._task.group.places[self._plan.episodes[rows]]
+        turns = self._plan.turns[rows]
+        places = played.starts[episodes] + turns
+        played.is_played[places] = True
+        played.rewards[places] = event.rewards[rows]
+        played.terminated[episodes] = event.terminations[rows]
+        played.truncated[episodes] = event.truncations[rows]
+        played.boards[places], played.next_boards[places] = self._boards[rows], boards[rows]
+        changes = boards[rows] != self._boards[rows]
+        ends = event.terminations[rows] | event.truncations[rows]
+        played.is_effective[places] = infos["action_is_effective"][rows] if (
+            "action_is_effective" in infos
+        ) else changes | ends
+        if "action_is_valid" in infos:
+            played.is_valid[places] = infos["action_is_valid"][rows]
+        if "advantage" in infos:
+            played.advantages[places] = infos["advantage"][rows]
+        if "deadlock" in infos:
+            self._task.has_dead_ends = True
+            is_dead = infos["deadlock"]
+            played.is_dead_end[places] = (is_dead & ~self._is_dead)[rows]
+            self._is_dead = np.where(event.plays, is_dead, self._is_dead)
+        if self._has_texts or self._has_prompts:
+            self._add_texts(rows.tolist(), episodes.tolist(), turns.tolist(), infos)
+        else:
+            self._add_answers(places, event.actions, rows)
+
+    def _add_answers(self, places: Ints, actions: Any, rows: Ints) -> None:
+        if isinstance(actions, np.ndarray) and actions.dtype.kind in "iu":
+            if actions.ndim == 1:
+                self._played.answers[places] = actions[rows]
+
+    def _add_texts(
+        self, rows: list[int], episodes: list[int], turns: list[int], infos: Any
+    ) -> None:
+        played = self._played
+        contents, reasons = infos.get("action_content"), infos.get("reason")
+        for row, episode, turn in zip(rows, episodes, turns, strict=True):
+            place = played.starts[episode] + turn
+            recorded = played.recorded[episode]
+            if self._has_texts:
+                answer = (contents is not None and contents[row]) or recorded.answers[turn]
+                played.answers[place] = self._numbers.setdefault(
+                    answer, len(self._numbers)
+                )
+            if reasons is not None and isinstance(reasons[row], str):
+                played.reasons[int(place)] = reasons[row]
+            prompts = recorded.prompts
+            if self._has_prompts and prompts is not None and turn < len(prompts):
+                observation = self._observations[row]
+                played.is_prompt_cut[place] = is_cut_in(prompts[turn], observation)
+
+
+def is_cut_in(prompt: str, observation: str) -> bool:
+    """Return whether a prompt has one half of an observation, but not the other."""
+    text = observation.strip()
+    if len(text) < _SHORTEST or text in prompt:
+        return False
+    half = len(text) // 2
+    return (text[:half] in prompt) is not (text[half:] in prompt)
+
+
+def parser_of(envs: Any) -> Any:
+    """Return the parser of a batch of texts; None: it has none."""
+    engine = getattr(envs.unwrapped, "engine", None)
+    parser = getattr(engine, "action_parser", None)
+    if parser is None:
+        try:
+            return envs.unwrapped.get_attr("action_parser")[0]
+        except AttributeError:
+            return None
+    return parser
