@@ -17,17 +17,18 @@ SOKOBAN = "roll_vec/Sokoban-v0"
 ROOM = "#####\n#@$.#\n#####"
 # A batch of each family with all infos, and the actions that end its episodes.
 LEVEL = {"seed_info": True, "level_info": True}
-ORACLE = {"oracle_return_info": True}
-GRID = {"action_mask": True}
-LAKES = {"is_slippery": False, "action_mask": True}
+EXACT = {"advantage_info": True}
+ORACLE = {"oracle_return_info": True, **EXACT}
+GRID = {"action_mask": True, **EXACT}
+LAKES = {"is_slippery": False, **GRID}
 CASES = {
     SOKOBAN: ({"levels": [ROOM], "deadlock": True, **GRID, **LEVEL}, ["right"]),
     "roll_vec/FrozenLake-v1": ({"desc": ["SG", "FF"], **LAKES}, ["right"]),
     "roll_vec/RandomFrozenLake-v0": (
-        {"levels": [["SG", "FF"]], **LAKES, **GRID, **LEVEL},
+        {"levels": [["SG", "FF"]], **LAKES, **LEVEL},
         ["right"],
     ),
-    "roll_vec/Blackjack-v1": ({}, ["stick"]),
+    "roll_vec/Blackjack-v1": (EXACT, ["stick"]),
     "roll_vec/CartPole-v1": ({}, ["left"] * 11),
     "roll_vec/Game2048-v0": (
         {"seed_info": True, "level_info": True, "action_mask": True},

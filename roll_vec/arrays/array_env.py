@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -22,7 +23,7 @@ from roll_vec.arrays.level_providers import LevelNumbers, LevelProvider, read_le
 from roll_vec.arrays.rule_code import RuleCode, copy_rules
 from roll_vec.arrays.rules import RULES
 from roll_vec.docstrings import read_sections, select_paragraphs
-from roll_vec.errors import InvalidOptionError, UnsupportedError
+from roll_vec.errors import InvalidOptionError, SolverLimitError, UnsupportedError
 from roll_vec.kernels._jit import IS_COMPILED
 from roll_vec.kernels._notice import NOTICE
 from roll_vec.kernels.families import GameKernels
@@ -95,6 +96,9 @@ class ArrayEnv(TextOptions):
     start_level : int
         The first level of the set.  An episode of seed s plays the level ``start_level
         + s mod num_levels``.
+    advantage_info : bool
+        True: infos of steps have ``advantage``, the exact credit of the action.  It is
+        the change of the value of best play, 0 for a best action, else below 0.
     seed_info : bool
         True: infos of resets have ``seed``, which opens the episode again.  It is an
         int below 2**32; ``reset(seed=seed)`` starts the same episode in an environment
@@ -145,6 +149,13 @@ class ArrayEnv(TextOptions):
     state_limits : dict of str to (low, high)
         The lowest and the highest value of variables of a state, by name.  Each is a
         number, or an array of the variable's shape.  NaN is outside of all limits.
+    solution_variables : sequence of str, of the class
+        The variables on which solutions depend, for ``advantage_info``; empty: all.
+    action_advantages : callable or None
+        Returns the advantages of actions, where their results are not certain:
+        ``action_advantages(before, actions, after)``.  It gets the
+        ``solution_variables`` of m environments before and after a step, (m, ...)
+        arrays by name, and their actions, counted from 0; -1 is no valid action.
     attributes : dict of str to object
         What users read as an attribute of an environment, by name, beside variables,
         options and properties of the class: constants, functions, and
@@ -163,6 +174,8 @@ class ArrayEnv(TextOptions):
     -----
     action_mask : (num_actions,) int8; reset, step; action_mask=True
         1 for the actions that can change something.
+    advantage : float64; step; advantage_info=True
+        What the action has changed in the exact value: 0 for a best one, else below 0.
     seed : int64; reset; seed_info=True
         The seed that opens the episode.
     level : int64; reset; level_info=True
@@ -192,6 +205,8 @@ class ArrayEnv(TextOptions):
     LEVEL_OPTIONS: ClassVar[tuple[str, ...]] = ("num_levels", "start_level")
     level_variables: ClassVar[tuple[str, ...]] = ()
     tuned_step: ClassVar[Any] = None
+    solution_variables: ClassVar[tuple[str, ...]] = ()
+    action_advantages: ClassVar[Any] = None
     # A step takes 10 to 100 ns an environment in most games, a part for another thread
     # 40 us.  Two play 8,192 rooms 0.9 times as fast as one, 16,384 1.25 times.
     ROWS_PER_THREAD: ClassVar[int] = 1 << 13
@@ -210,6 +225,7 @@ class ArrayEnv(TextOptions):
     # A keyword of games on grids.
     render_scale: ClassVar[Any] = 1
     action_mask: bool = False
+    advantage_info: bool = False
     num_levels: int = 0
     start_level: int = 0
     seed_info: bool = False
@@ -298,6 +314,8 @@ class ArrayEnv(TextOptions):
             unused = dict.fromkeys(names, reason)
         if not hasattr(self, "legal"):
             unused["action_mask"] = "has no rule `legal`"
+        if not self.has_solver():
+            unused["advantage_info"] = "has no solver"
         if isinstance(self.actions, Box):
             names = "action_mode", *TextOptions.__dataclass_fields__
             unused |= dict.fromkeys(names, "has no names of actions, and so no texts")
@@ -521,6 +539,33 @@ class ArrayEnv(TextOptions):
             message = f"{self.name} has no solver for {objective!r}"
             raise UnsupportedError(message)
         return [solve(engine.row(i)) for i in env_ids.tolist()]
+
+    def count_moves(
+        self, variables: Mapping[str, NDArray[Any]], num_threads: int
+    ) -> NDArray[np.float64]:
+        """Return the fewest actions to the end from some states, by ``solve``.
+
+        Parameters
+        ----------
+        variables : mapping of str to (m, ...) array
+            Those of ``solution_variables``.
+        num_threads : int
+            The result does not depend on it.
+
+        Returns
+        -------
+        (m,) float64
+            Infinite without a solution; NaN where the solver gave up.
+        """
+        count = len(next(iter(variables.values())))
+        moves = np.full(count, np.nan)
+        for j in range(count):
+            row = self.named(self.allocate(1))
+            row |= {name: each[j : j + 1].copy() for name, each in variables.items()}
+            with contextlib.suppress(SolverLimitError):
+                actions = self.solve(self.row_of(tuple(row.values())))  # type: ignore[attr-defined]
+                moves[j] = np.inf if actions is None else len(actions)
+        return moves
 
     # ---------------------------------------------------------------- observations
 

@@ -70,14 +70,24 @@ def draws_numbers(owner: Any) -> bool:
     """Return whether a rule draws random numbers."""
     if owner.seeding == "stream":
         return True
-    begin, step, *_ = owner.rules()
-    for function, number in ((begin.py_func, 1), (step.py_func, 2)):
-        name = function.__code__.co_varnames[number]
-        for each in dis.get_instructions(function):
-            # One instruction of Python 3.13 may load two.
-            loads_two = isinstance(each.argval, tuple)
-            if name in (each.argval if loads_two else (each.argval,)):
-                return True
+    begin, *_ = owner.rules()
+    return _reads_argument(begin, 1) or draws_in_step(owner)
+
+
+def draws_in_step(owner: Any) -> bool:
+    """Return whether the rule ``step`` draws random numbers."""
+    _, step, *_ = owner.rules()
+    return _reads_argument(step, 2)
+
+
+def _reads_argument(function: Any, number: int) -> bool:
+    """Return whether a rule reads an argument, by its number."""
+    name = function.py_func.__code__.co_varnames[number]
+    for each in dis.get_instructions(function.py_func):
+        # One instruction of Python 3.13 may load two.
+        loads_two = isinstance(each.argval, tuple)
+        if name in (each.argval if loads_two else (each.argval,)):
+            return True
     return False
 
 

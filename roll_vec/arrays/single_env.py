@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from roll_vec.arrays.advantages import make_engine
 from roll_vec.arrays.array_env import METADATA
 from roll_vec.arrays.engine import ArrayEngine
 from roll_vec.errors import (
@@ -58,7 +59,7 @@ class SingleEnv(ClosableEnv):
     _window: Any = None
 
     def __init__(self, options: Any) -> None:
-        engine = ArrayEngine(options, 1, None, 1)
+        engine = make_engine(options, 1, None, 1)
         self.metadata, self.render_mode = engine.metadata, engine.render_mode
         self.observation_space = engine.single_observation_space
         self.action_space = engine.single_action_space

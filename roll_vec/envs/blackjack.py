@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Discrete
 from gymnasium.spaces import Tuple as TupleSpace
+from numpy.typing import NDArray
 
 from roll_vec.arrays.array_env import METADATA, ArrayEnv
 from roll_vec.arrays.rules import rule
@@ -46,6 +49,28 @@ def describe_cards(env: Any) -> dict[str, Any]:
             card, str(card)
         ),
     }
+
+
+def _play_dealer(
+    card: int, cards: list[tuple[int, float]]
+) -> dict[tuple[int, bool], float]:
+    """Return the chances of what the dealer gets: a sum, and whether it is a natural.
+
+    A sum above 21 counts 0, as in the rule.
+    """
+    results: dict[tuple[int, bool], float] = {}
+    hands = [(card, card == 1, 1, 1.0)]
+    while hands:
+        total, has_ace, count, chance = hands.pop()
+        value = count_ace(total, has_ace)
+        if count > 1 and value >= DEALER_STICKS:
+            result = value * (value <= HIGHEST), value == HIGHEST and count == 2
+            results[result] = results.get(result, 0.0) + chance
+            continue
+        for more, share in cards:
+            ace = has_ace or more == 1
+            hands.append((total + more, ace, count + 1, chance * share))
+    return results
 
 
 class Blackjack(ArrayEnv):
@@ -149,6 +174,7 @@ class Blackjack(ArrayEnv):
     }
     actions: ClassVar = ("stick", "hit")
     seeding: ClassVar = "stream"
+    solution_variables: ClassVar = ("total", "num_cards", "has_ace", "dealer_card")
 
     def check_options(self) -> None:
         """Warn of a rule that another one turns off."""
@@ -218,6 +244,55 @@ class Blackjack(ArrayEnv):
         ace = " with an ace as 11" if total > env.total else ""
         card = "an ace" if env.dealer_card == 1 else f"a {env.dealer_card}"
         return f"Your sum is {total}{ace}. The dealer shows {card}."
+
+    @cached_property
+    def advantages(self) -> NDArray[np.float64]:
+        """(32, 2, 2, 11, 3) float64: the advantages of stick, hit and no action.
+
+        By the player's sum, whether there is an ace, whether there are two cards, and
+        the dealer's card.
+        """
+        table = np.zeros((LARGEST + 1, 2, 2, 11, 3))
+        cards = [(card, (4 if card == 10 else 1) / 13) for card in range(1, 11)]
+        for dealer_card in range(1, 11):
+            results = _play_dealer(dealer_card, cards)
+            # From the highest sum: a hit leads to a higher one.
+            values = np.full((LARGEST + 1, 2), -1.0)
+            for total, ace, is_two in product(range(21, 1, -1), (0, 1), (0, 1)):
+                players = count_ace(total, bool(ace))
+                is_natural = players == HIGHEST and is_two == 1
+                stick = 0.0
+                for (dealers, dealer_is_natural), chance in results.items():
+                    reward = float(players > dealers) - float(players < dealers)
+                    if self.sab and is_natural and not dealer_is_natural:
+                        reward = 1.0
+                    elif not self.sab and self.natural and is_natural and reward == 1:
+                        reward = 1.5
+                    stick += chance * reward
+                hit = sum(
+                    chance * values[total + card, int(ace or card == 1)]
+                    for card, chance in cards
+                )
+                value = max(stick, hit)
+                row = table[total, ace, is_two, dealer_card]
+                row[:2] = stick - value, hit - value
+                if not is_two:
+                    values[total, ace] = value
+        return table.round(12) + 0.0
+
+    def action_advantages(
+        self, before: Any, actions: NDArray[np.int64], after: Any
+    ) -> NDArray[np.float64]:
+        """Return advantages in expected return; the hidden card is not known.
+
+        See `roll_vec.arrays.array_env.ArrayEnv`.
+        """
+        is_two = np.int64(before["num_cards"] == 2)
+        hand = before["total"], np.int64(before["has_ace"]), is_two
+        result: NDArray[np.float64] = self.advantages[
+            (*hand, before["dealer_card"], actions)
+        ]
+        return result
 
     def solve(self, env: Row) -> list[int]:
         """Return the action with the highest expected return."""

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from roll_vec.arrays.array_env import METADATA, ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.walk_solver import Transitions, find_policy, follow
+from roll_vec.envs.walk_solver import (
+    Transitions,
+    find_costs,
+    find_policy,
+    follow,
+    tabulate_advantages,
+)
 from roll_vec.kernels.rows import Row
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
 
@@ -113,6 +119,7 @@ class CliffWalking(ArrayEnv):
     hidden_infos: ClassVar = ("success",)  # Gymnasium has none
     reset_infos: ClassVar = ("prob",)
     takes_invalid_actions: ClassVar = True
+    solution_variables: ClassVar = ("cell",)
     seeding: ClassVar = "stream"
     observation_space = Discrete(ROWS * COLUMNS)
     gymnasium_renderer: ClassVar = GymnasiumRenderer(
@@ -207,10 +214,35 @@ class CliffWalking(ArrayEnv):
             return [int(self.policy[env.cell])]
         return follow(self.policy, self.cells, env.cell, GOAL)
 
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """(48, 4, k) float64: what an outcome of each action costs, below 0."""
+        falls = (self.cells > START) & (self.cells < GOAL)
+        return np.where(falls, -FALL_REWARD, -STEP_REWARD)
+
     @cached_property
     def policy(self) -> NDArray[np.int64]:
         """(48,) int64: the action of the highest expected return in each cell."""
+        return find_policy(*self._ways(self.costs))
+
+    def _ways(self, costs: Any) -> Any:
+        """Return the arguments of `find_costs`."""
         falls = (self.cells > START) & (self.cells < GOAL)
-        costs = np.where(falls, -FALL_REWARD, -STEP_REWARD)
         chances = [1.0 / len(self.turns)] * len(self.turns)
-        return find_policy(np.where(falls, START, self.cells), costs, chances, GOAL)
+        return np.where(falls, START, self.cells), costs, chances, GOAL
+
+    @cached_property
+    def advantages(self) -> NDArray[np.float64]:
+        """(48, 5) float64: the advantage of each action in each cell; none is last."""
+        costs = self.costs if self.is_slippery else 1.0
+        return tabulate_advantages(find_costs(*self._ways(costs)), GOAL, -1.0)
+
+    def action_advantages(
+        self, before: Any, actions: NDArray[np.int64], after: Any
+    ) -> NDArray[np.float64]:
+        """Return advantages in moves; on slippery ground in expected return.
+
+        See `roll_vec.arrays.array_env.ArrayEnv`.
+        """
+        result: NDArray[np.float64] = self.advantages[before["cell"], actions]
+        return result

@@ -184,6 +184,7 @@ class Minesweeper(GridEnv):
         "success": np.bool_,
     }
     infos = ("success",)
+    solution_variables = "board", "mines", "num_hidden", "success"
     takes_invalid_actions = True
     action_summary = "reveal ROW COLUMN or flag ROW COLUMN"
     cells = tuple(map(Cell, _GLYPHS, _MEANINGS, _GROUNDS))
@@ -308,6 +309,25 @@ class Minesweeper(GridEnv):
             glyphs = "".join(f" {self.grid_lookup[code]} " for code in codes)
             lines.append(f"{row:2} {glyphs}")
         return "\n".join(lines)
+
+    def action_advantages(
+        self,
+        before: Mapping[str, NDArray[Any]],
+        actions: NDArray[np.int64],
+        after: Mapping[str, NDArray[Any]],
+    ) -> NDArray[np.float64]:
+        """Return -1 for actions after which the game cannot be won any more, else 0.
+
+        See `roll_vec.arrays.array_env.ArrayEnv`.
+        """
+
+        def can_win(variables: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+            is_lost = (variables["board"] == MINE).any((1, 2))
+            is_won = variables["success"]
+            return ~is_lost & (is_won | (variables["num_hidden"] > 0))
+
+        loses = can_win(before) & ~(can_win(after) & (actions >= 0))
+        return 0.0 - loses
 
     def solve(self, env: Row) -> list[int] | None:
         """Return a shortest way to win of a player who knows the mines.

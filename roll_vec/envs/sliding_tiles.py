@@ -215,6 +215,7 @@ class SlidingTiles(GridEnv):
     }
     actions = ("up", "down", "left", "right")
     infos = ("success",)
+    solution_variables = ("board",)
     takes_invalid_actions = True
     cells = (
         Cell("__", "empty", _GROUNDS[0]),

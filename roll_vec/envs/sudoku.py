@@ -271,6 +271,8 @@ class Sudoku(GridEnv):
         "success": np.bool_,
     }
     infos = ("success",)
+    # As many as a solution has actions.
+    solution_variables = ("num_missing",)
     takes_invalid_actions = True
     action_summary = "ROW COLUMN DIGIT"
     cells = tuple(map(Cell, ".123456789", ["empty", *"123456789"], _GROUNDS))
@@ -425,6 +427,12 @@ class Sudoku(GridEnv):
             if ends[row] and row < scale - 1:
                 lines.append("   " + "- " * 2 * (scale - 1))
         return "\n".join(lines)
+
+    def count_moves(
+        self, variables: Mapping[str, NDArray[Any]], num_threads: int
+    ) -> NDArray[np.float64]:
+        """Return the number of missing digits; see `ArrayEnv.count_moves`."""
+        return variables["num_missing"].astype(np.float64)
 
     def solve(self, env: Row) -> list[int]:
         """Return the missing digits of the solution, which begin has proved unique."""

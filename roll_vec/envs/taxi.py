@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from roll_vec.arrays.array_env import METADATA, ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.walk_solver import Transitions, find_policy, follow
+from roll_vec.envs.walk_solver import (
+    Transitions,
+    find_costs,
+    find_policy,
+    follow,
+    tabulate_advantages,
+)
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int, check_number, refuse_unused
 from roll_vec.render.gymnasium_renderers import GymnasiumRenderer
@@ -202,6 +208,7 @@ class Taxi(ArrayEnv):
     hidden_infos: ClassVar = ("success",)  # Gymnasium has none
     reset_infos: ClassVar = ("prob",)
     takes_invalid_actions: ClassVar = True
+    solution_variables: ClassVar = ("taxi", "passenger", "destination", "is_fickle")
     seeding: ClassVar = "stream"
     observation_space = Discrete(NUM_STATES)
     gymnasium_renderer: ClassVar = GymnasiumRenderer(
@@ -375,6 +382,45 @@ class Taxi(ArrayEnv):
         if env.is_fickle:
             return actions[: actions.index(PICKUP) + 2 if PICKUP in actions else 1]
         return actions
+
+    @cached_property
+    def advantages(self) -> NDArray[np.float64]:
+        """(1000, 7) float64: the advantage of each action in each state; none is last.
+
+        The states of fickle passengers are the second half.
+        """
+        shape = 2 * NUM_STATES, len(self.actions), 9
+        states, chances = np.zeros(shape, np.int64), np.zeros(shape)
+        for state, action in np.ndindex(shape[:2]):
+            is_fickle, s = divmod(state, NUM_STATES)
+            outcomes = []
+            for chance, after, _, _ in self.transitions(s, action):
+                destination = after % 4
+                is_move = action < PICKUP and after // 20 != s // 20
+                if is_fickle and is_move and s // 4 % 5 == IN_TAXI:
+                    others = {0, 1, 2, 3} - {destination}
+                    first = after - destination
+                    outcomes += [(chance / 3, first + other) for other in others]
+                else:
+                    outcomes.append((chance, after + is_fickle * NUM_STATES))
+            for k, (chance, after) in enumerate(outcomes):
+                chances[state, action, k], states[state, action, k] = chance, after
+        numbers = np.arange(2 * NUM_STATES)
+        ends = numbers // 4 % 5 == numbers % 4
+        totals = find_costs(states, 1.0, chances, ends)
+        return tabulate_advantages(totals, ends, -1.0)
+
+    def action_advantages(
+        self, before: Any, actions: NDArray[np.int64], after: Any
+    ) -> NDArray[np.float64]:
+        """Return advantages in moves, expected ones where chance decides.
+
+        See `roll_vec.arrays.array_env.ArrayEnv`.
+        """
+        places = before["taxi"].astype(np.int64) * 5 + before["passenger"]
+        states = places * 4 + before["destination"] + before["is_fickle"] * NUM_STATES
+        result: NDArray[np.float64] = self.advantages[states, actions]
+        return result
 
     @cached_property
     def policies(self) -> list[NDArray[np.int64]]:

@@ -53,7 +53,7 @@ FREE_KEYWORDS = WORK_KEYWORDS | frozenset(
         *("action_separator", "max_actions_per_turn", "special_token_list"),
         *("env_instruction", "grid_lookup", "grid_vocab"),
         *("action_mask", "deadlock", "seed_info", "level_info", "difficulty_info"),
-        *("oracle_return_info", "render_mode", "render_scale"),
+        *("oracle_return_info", "advantage_info", "render_mode", "render_scale"),
     }
 )
 # Environments of a batch that computes a digest: thousands of objects take memory.

@@ -206,12 +206,12 @@ def make_vector(
     num_envs = check_int("num_envs", num_envs, 1, MAX_ENVS)
     batch = pop_options(BatchOptions, keywords)
     limit = _parse_limit(max_episode_steps, registered.max_episode_steps)
-    from roll_vec.arrays.engine import ArrayEngine
+    from roll_vec.arrays.advantages import make_engine
 
     keywords = {**registered.keywords, **keywords}
     options = parse_options(registered.load(), keywords)
     threads = resolve_num_threads(num_threads)
-    engine = ArrayEngine(options, num_envs, limit, threads)
+    engine = make_engine(options, num_envs, limit, threads)
     engine.begins_in_steps = batch.autoreset_mode is NEXT_STEP
     return RollVectorEnv(engine, **vars(batch))
 

@@ -33,7 +33,7 @@ class TextLevelEnv(BaseLanguageBasedEnv):
     Parameters
     ----------
     options : frozen dataclass
-        With ``seed_info``, ``level_info``, ``oracle_return_info``.
+        With ``seed_info``, ``level_info``, ``oracle_return_info``, ``advantage_info``.
 
     Attributes
     ----------
@@ -47,6 +47,8 @@ class TextLevelEnv(BaseLanguageBasedEnv):
     -----
     oracle_return : float64; reset; oracle_return_info=True
         The return of a best solution.
+    advantage : float64; step; advantage_info=True
+        What the action has changed in the exact value: 0 for a best one, else below 0.
     """
 
     STATE: ClassVar[Mapping[str, tuple[Any, ...]]]

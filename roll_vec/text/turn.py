@@ -4,9 +4,10 @@ A turn plays the actions of a text in their order until the episode ends; for a 
 without a valid action, the parser's ``no_action``.  The turn is one step for every
 limit.
 
-Rewards are added up in this order.  ``action_is_effective`` is true if it is for one of
-the actions; stacked environments multiply the ``prob`` of slippery moves.  Everything
-else is the last action's: observation, end of the episode, all other infos.
+Rewards and the info ``advantage`` are added up in this order.  ``action_is_effective``
+is true if it is for one of the actions; stacked environments multiply the ``prob`` of
+slippery moves.  Everything else is the last action's: observation, end of the episode,
+all other infos.
 
 ``action_is_valid`` is false where a part of the text is no action, or where the
 environment says so; ``format_penalty`` is then added once.  The infos
@@ -28,6 +29,11 @@ from roll_vec.text.validation import check_text
 
 # Keys of infos that stacked environments multiply over the actions of a turn.
 MULTIPLIED_INFOS = ("prob",)
+_COMBINED_INFOS = {
+    **dict.fromkeys(MULTIPLIED_INFOS, np.multiply),
+    "advantage": np.add,
+    "action_is_effective": np.logical_or,
+}
 
 # Observation, reward, terminated, truncated, info.
 EnvStep = tuple[Any, Any, Any, Any, dict[str, Any]]
@@ -72,6 +78,8 @@ def step_text(
         is_effective = is_effective or info.get("action_is_effective")
         if "action_is_effective" in info:
             info["action_is_effective"] = is_effective
+        if "advantage" in info:
+            info["advantage"] += earlier["advantage"]
         for key in multiplied_infos:
             if key in info:
                 info[key] *= earlier[key]
@@ -118,10 +126,8 @@ def step_texts(
         terminations |= ends
         truncations |= limits
         for key, values in infos.items():
-            if key == "action_is_effective":
-                values |= later[key]
-            elif key in MULTIPLIED_INFOS:
-                values[active] *= later[key][active]
+            if key in _COMBINED_INFOS:
+                _COMBINED_INFOS[key](values, later[key], out=values, where=active)
             else:
                 values[active] = later[key][active]
     rewards[~(batch.is_valid | skip_mask)] += parser.options.format_penalty

@@ -224,6 +224,7 @@ OTHER_VALUES = {
     "level_info": (True, {}),
     "difficulty_info": (True, {}),
     "oracle_return_info": (True, {}),
+    "advantage_info": (True, {}),
     "action_pattern": ("<b>(.*?)</b>", ANSWER),
     "special_token_list": (("<a>",), ANSWER),
     "format_penalty": (-7.0, ANSWER),

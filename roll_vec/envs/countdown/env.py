@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from roll_vec.envs.countdown.grading import REASONS, AnswerGrader
 from roll_vec.envs.countdown.options import RENDER_MODES, CountdownOptions
-from roll_vec.envs.countdown.solver import can_solve, count_operations, solve
+from roll_vec.envs.countdown.solver import (
+    TOO_LARGE,
+    UNSOLVABLE,
+    can_solve,
+    count_operations,
+    solve,
+)
 from roll_vec.envs.countdown.task_files import MAX_NUMBER, TaskFile, load_tasks
 from roll_vec.envs.countdown.tasks import draw_task, make_settings
 from roll_vec.envs.countdown.texts import (
@@ -280,11 +286,25 @@ class Countdown(TextLevelEnv):
         max_steps = self.options.max_steps
         terminated = success or self.num_env_steps >= max_steps
         self._open = not terminated
+        if self.options.advantage_info:
+            is_lost = terminated and not success
+            info["advantage"] = 0.0 - self._can_reach_target() if is_lost else 0.0
         if max_steps > 1:
             if hint is None:
                 hint = write_value_hint(self.target, int(numerator), int(denominator))
             self._observation = f"{self._task}\n{hint}" if hint else self._task
         return self._observation, reward, terminated, False, info
+
+    def _can_reach_target(self) -> float:
+        """Return 1 for a task with a solution, else 0; NaN if it is too large."""
+        if self._file is None:
+            return 1.0
+        options = self.options
+        rules = options.operators, options.numbers_rule
+        num_operations = count_operations(self.nums, self.target, *rules)
+        if num_operations == TOO_LARGE:
+            return math.nan
+        return float(num_operations != UNSOLVABLE)
 
     @property
     def oracle_action(self) -> str | None:

@@ -132,6 +132,9 @@ class CountdownOptions:
     oracle_return_info : bool
         True: infos of resets have ``oracle_return``, the return of a correct first
         answer.  It is a float; NaN for a row without a solution.
+    advantage_info : bool
+        True: infos of steps have ``advantage``.  It is -1.0 for an answer that ends an
+        episode whose task has a solution, without a correct answer, else 0.0.
     env_instruction : str or None
         A text that replaces the instructions.
     render_mode : str or None
@@ -160,6 +163,7 @@ class CountdownOptions:
     level_info: bool = option(False, check_bool)
     difficulty_info: bool = option(False, check_bool)
     oracle_return_info: bool = option(False, check_bool)
+    advantage_info: bool = option(False, check_bool)
     env_instruction: str | None = option(None, check_optional_text)
     render_mode: str | None = option(None, check_render_mode, RENDER_MODES)
 

@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
+from roll_vec.arrays.advantages import MAX_BYTES, look_up, row_keys
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.grid_env import GridEnv, check_cells
 from roll_vec.arrays.grid_family import Cell
@@ -25,7 +26,11 @@ from roll_vec.envs.frozen_lake.maps import (
     tile_codes,
     tiles_below,
 )
-from roll_vec.envs.frozen_lake.solver import measure_maps, solve_positions
+from roll_vec.envs.frozen_lake.solver import (
+    measure_maps,
+    solve_positions,
+    tabulate_advantages,
+)
 from roll_vec.envs.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.envs.roll_grids import RollGridEnv
 from roll_vec.envs.walk_solver import Transitions
@@ -189,6 +194,32 @@ class Lake(GridEnv):
         """
         return solve_positions(engine, env_ids, objective)
 
+    @cached_property
+    def _tables(self) -> dict[bytes, NDArray[np.float64]]:
+        """A cache: the advantages of actions by map."""
+        return {}
+
+    def action_advantages(
+        self, before: Mapping[str, NDArray[Any]], actions: NDArray[np.int64], after: Any
+    ) -> NDArray[np.float64]:
+        """Return advantages in the chance to reach the goal; without slips in moves.
+
+        See `roll_vec.arrays.array_env.ArrayEnv`.
+        """
+        is_random = "grid" in before
+        grids = before["grid"] if is_random else self.board[np.newaxis]
+        maps = tiles_below(grids).reshape(len(grids), -1)
+
+        def tabulate(rows: Ids) -> NDArray[np.float64]:
+            return tabulate_advantages(maps[rows], self.grid_shape, self.slip)
+
+        limit = MAX_BYTES // (40 * maps.shape[1])
+        tables = look_up(self._tables, row_keys([maps]), tabulate, limit)
+        if not is_random:
+            tables *= len(actions)
+        places = zip(tables, before["position"].tolist(), actions.tolist(), strict=True)
+        return np.array([table.item(cell, action) for table, cell, action in places])
+
 
 class FrozenLake(Lake):
     """Walk over a frozen lake to the goal, and do not fall into a hole.
@@ -267,6 +298,7 @@ class FrozenLake(Lake):
 
     seeding = "stream"
     reset_infos = ("prob",)
+    solution_variables = ("position",)
     OBS_MODES: ClassVar[Mapping[str, str]] = {
         "position": "the player's cell: row * columns + column",
         **OBS_MODES,
@@ -521,6 +553,7 @@ class RandomFrozenLake(RollGridEnv, Lake):
         "success": np.bool_,
     }
     level_variables = ("grid", "start")
+    solution_variables = ("grid", "position")
     observation = "grid"
     tuned_step = step_random_lakes  # 4,096 lakes: 3 ns each, with the rule 18
     LEVEL_OPTIONS = ("p", *RollGridEnv.LEVEL_OPTIONS)

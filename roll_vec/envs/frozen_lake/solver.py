@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from roll_vec.arrays.advantages import compare_moves
 from roll_vec.envs.frozen_lake.maps import tiles_below
 from roll_vec.errors import InvalidOptionError, SolverLimitError
 from roll_vec.kernels.frozen_lake import moves, solver
@@ -127,6 +128,51 @@ class LakeSolver:
             steps=np.maximum(distances, 0).astype(np.float64),
             policies=(ahead == distances[:, :, np.newaxis] - 1).argmax(axis=2),
         )
+
+
+def tabulate_advantages(
+    maps: NDArray[np.uint8], shape: tuple[int, int], slip: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the advantages of actions in the cells of some maps.
+
+    Parameters
+    ----------
+    maps : (n, H * W) uint8
+        Tile codes.
+    shape : (int, int)
+        H, W.
+    slip : (2, 3) float64
+        See `roll_vec.kernels.frozen_lake.moves.make_slip`.
+
+    Returns
+    -------
+    (n, H * W, 5) float64
+        In the chance to reach a goal on slippery ice, else in moves.  The last column
+        is no valid action, that of index -1.  NaN for maps that are too large.
+    """
+    result = np.full((*maps.shape, 5), np.nan)
+    lake_solver = LakeSolver(shape, slip)
+    try:
+        solutions = lake_solver.solve(maps, saves_steps=False)
+    except SolverLimitError:
+        return result
+    directions = range(4)
+    if lake_solver.is_slippery:
+        values = solutions.values[:, :, np.newaxis]
+        result[:] = -values
+        for outcome in range(3):
+            turns = [moves.turn(direction, outcome) for direction in directions]
+            cells = lake_solver.neighbours[:, turns]
+            result[:, :, :-1] += slip[0, outcome] * solutions.values[:, cells]
+        result[:, :, -1] = 0.0
+        # The last digits of values are not exact.
+        result = np.minimum(result.round(12), 0.0)
+    else:
+        distances = np.where(solutions.distances < 0, np.inf, solutions.distances)
+        cells = lake_solver.neighbours[:, [*directions, moves.STAY]]
+        result = compare_moves(distances[:, :, np.newaxis], distances[:, cells])
+    result[maps != moves.ICE] = 0.0
+    return result + 0.0
 
 
 def measure_maps(

@@ -19,7 +19,12 @@ from roll_vec.envs.level_sets import LevelSet, refuse_beside_levels
 from roll_vec.envs.roll_grids import RollGridEnv
 from roll_vec.envs.sokoban.level_files import RoomSet, room_arrays
 from roll_vec.envs.sokoban.rooms import generate_rooms
-from roll_vec.envs.sokoban.solver import mark_deadlocks, measure_rooms, solve_positions
+from roll_vec.envs.sokoban.solver import (
+    count_moves,
+    mark_deadlocks,
+    measure_rooms,
+    solve_positions,
+)
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.sokoban.moves import (
     BOX,
@@ -236,6 +241,7 @@ class Sokoban(RollGridEnv):
         "solution_steps": MAX_INT,
         "solution_pushes": MAX_INT,
     }
+    solution_variables = ("grid",)
     tuned_step = step_rooms  # 4,096 rooms: 6 ns each, with the rule 16
 
     dim_room: tuple[int, int] = (6, 6)
@@ -432,6 +438,12 @@ class Sokoban(RollGridEnv):
         `roll_vec.envs.sokoban.solver.solve_rooms`.
         """
         return solve_positions(engine, env_ids, objective)
+
+    def count_moves(
+        self, variables: Mapping[str, NDArray[Any]], num_threads: int
+    ) -> NDArray[np.float64]:
+        """Return the fewest moves that solve some rooms; see `ArrayEnv.count_moves`."""
+        return count_moves(variables["grid"], num_threads)
 
 
 def _count(env: Any, *codes: int) -> int:

@@ -242,6 +242,23 @@ def measure_rooms(
     return lengths[0], lengths[1]
 
 
+def count_moves(grids: NDArray[np.uint8], num_threads: int) -> NDArray[np.float64]:
+    """Return the fewest moves that solve each room, (m,) float64.
+
+    Infinite without a solution, NaN if the search gave up; see `solve_rooms`.
+    """
+    counts = np.full(len(grids), np.inf)
+    # Dead ends that show at once take a tenth of the time of a search.
+    rows = np.flatnonzero(~mark_deadlocks(grids, num_threads))
+    if len(rows):
+        limits = MAX_STATES, num_threads
+        results = _search(grids[rows], "moves", *limits, lambda *_: None)
+        counts[rows] = results.num_moves
+        counts[rows[results.statuses == solver.UNSOLVABLE]] = np.inf
+        counts[rows[results.statuses == solver.GAVE_UP]] = np.nan
+    return counts
+
+
 def mark_deadlocks(grids: NDArray[np.uint8], num_threads: int = 1) -> NDArray[np.bool_]:
     """Return the rooms that surely have no solution; others may have none as well.
 

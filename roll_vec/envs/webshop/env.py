@@ -250,6 +250,9 @@ class WebShop(TextLevelEnv):
             "success": False,
             "available_actions": self._available_actions(),
         }
+        if self.options.advantage_info:
+            # Before an order the best purchase is always within reach.
+            info["advantage"] = terms.reward - self._best_reward() if terms else 0.0
         if terms is None:
             return observation, 0.0, False, False, info
         info["success"] = terms.reward == 1

@@ -152,6 +152,9 @@ human_goals, catalog_seed
     oracle_return_info : bool
         True: infos of resets have ``oracle_return``, the reward of the best purchase.
         It is a float; NaN if no search shows its product.
+    advantage_info : bool
+        True: infos of steps have ``advantage``.  It is 0.0, for an order its reward
+        less that of the best purchase; NaN if no search shows its product.
     env_instruction : str or None
         A text that replaces the instructions.
     render_mode : str or None
@@ -174,6 +177,7 @@ human_goals, catalog_seed
     seed_info: bool = option(False, check_bool)
     level_info: bool = option(False, check_bool)
     oracle_return_info: bool = option(False, check_bool)
+    advantage_info: bool = option(False, check_bool)
     env_instruction: str | None = option(None, check_optional_text)
     render_mode: str | None = option(None, check_render_mode, RENDER_MODES)
 
