@@ -90,9 +90,7 @@ def play_best(
     if not is_pool:
         keywords["max_episode_steps"] = _MAX_STEPS
     num_envs = max(min(len(seeds), _MOST_ENVS), 1)
-    with closing(
-        make_vec(id, num_envs, autoreset_mode="Disabled", **keywords)
-    ) as envs:
+    with closing(make_vec(id, num_envs, autoreset_mode="Disabled", **keywords)) as envs:
         return _play(envs, seeds) if has_oracle(envs) else None
 
 

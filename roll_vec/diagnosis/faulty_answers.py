@@ -37,7 +37,9 @@ def find_fault(parser: Any, text: str, reason: str = "") -> Fault:
     if match is None:
         return _missing_tag(tags, text)
     content = match[0]
-    start = text.rfind(content) if parser.options.match == "last" else _after(tags, text)
+    start = (
+        text.rfind(content) if parser.options.match == "last" else _after(tags, text)
+    )
     start = max(text.find(content, start), 0)
     stop = start + len(content)
     if not content:
@@ -46,7 +48,9 @@ def find_fault(parser: Any, text: str, reason: str = "") -> Fault:
     if tags and text.count(tags[-2]) > 1:
         several = f", in the {parser.options.match} of several {tags[-2]}"
     if parser.codes is None:
-        return Fault(reason or f"an action that is not possible here{several}", start, stop)
+        return Fault(
+            reason or f"an action that is not possible here{several}", start, stop
+        )
     separator = parser.options.action_separator
     parts = [content] if separator is None else content.split(separator)
     wrong = [part for part in parts if part.strip().lower() not in parser.codes]
@@ -69,7 +73,7 @@ def _missing_tag(tags: tuple[str, ...], text: str) -> Fault:
     """Return the fault of a text in which the pattern does not match."""
     if not tags:
         return Fault("no match of action_pattern", 0, len(text))
-    start = 0
+    start, known = 0, {*tags, "<think>", "</think>"}
     for number, tag in enumerate(tags):
         place = text.find(tag, start)
         if place >= 0:
@@ -79,10 +83,12 @@ def _missing_tag(tags: tuple[str, ...], text: str) -> Fault:
             opening = tags[number - 1]
             reason = f"{opening} is not closed: the text ends before {tag}"
             return Fault(reason, start - len(opening), len(text))
-        others = [each for each in _TAGS.finditer(text) if each[0] not in tags]
+        others = [each for each in _TAGS.finditer(text) if each[0] not in known]
         if others:
             other = others[0]
-            return Fault(f"{other[0]} in the place of {tag}", other.start(), other.end())
+            return Fault(
+                f"{other[0]} in the place of {tag}", other.start(), other.end()
+            )
         return Fault(f"no {tag}", start, len(text))
     return Fault(f"more than white space before {tags[-2]}", 0, len(text))
 

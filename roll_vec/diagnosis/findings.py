@@ -189,13 +189,18 @@ class Finding:
         """What to change."""
         return self.hits.advice or self.kind.advice
 
+    def count(self) -> str:
+        """Return the count, such as ``12 of 40 turns (30 %)``."""
+        count, total, unit = self.hits[:3]
+        return f"{count:,} of {total:,} {unit} ({percent(count, total)})"
+
 
 def kind(
     name: str,
     title: str,
     meaning: str,
     advice: str,
-    least: float = 0.3,
+    least: float = 0.35,
     is_signal: bool = False,
 ) -> Callable[[Callable[[Evidence], Hits | None]], Kind]:
     """Return a decorator that makes a kind of finding of a function."""

@@ -194,7 +194,11 @@ def regret(evidence: Evidence) -> Hits | None:
     part = played.sum_by_episode(np.where(is_hit, all_regret, 0))
     hits = np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
     details = []
-    for name, rows in (("1", played.turn == 0), ("2 to 5", (played.turn > 0) & (played.turn < 5)), ("6 on", played.turn > 4)):
+    for name, rows in (
+        ("1", played.turn == 0),
+        ("2 to 5", (played.turn > 0) & (played.turn < 5)),
+        ("6 on", played.turn > 4),
+    ):
         rows = rows & evidence.counts
         if rows.any():
             mean = float(all_regret[rows].mean())
@@ -213,8 +217,7 @@ def regret(evidence: Evidence) -> Hits | None:
 def limit(evidence: Evidence) -> Hits | None:
     """Count episodes that a limit stopped."""
     played = evidence.played
-    fault = np.array([each.fault is not None for each in played.recorded], np.bool_)
-    stops = ~(played.terminated | played.truncated | fault | played.is_refused)
+    stops = ~(played.terminated | played.truncated | played.is_refused)
     is_hit = (played.truncated & ~played.terminated | stops) & (played.counts > 0)
     is_hit &= np.isfinite(played.best_length) & (evidence.stakes > 0)
     idle = evidence.is_wasted | evidence.is_loop | ~played.is_valid
@@ -231,6 +234,12 @@ def limit(evidence: Evidence) -> Hits | None:
             f"{(stops & is_hit).sum():,} stopped with the last answer of the file, "
             "before an end of the environment",
         ]
+        faults = Counter(
+            f"stopped by: {played.recorded[place].fault:.100}"
+            for place in np.flatnonzero(stops & is_hit).tolist()
+            if played.recorded[place].fault is not None
+        )
+        details += quote_counts(faults)
     turns = (played.starts + played.lengths - 1)[is_hit & (hits > 0)]
     return Hits(int(is_hit.sum()), len(played), "episodes", hits, turns, details)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +11,16 @@ import numpy as np
 from gymnasium.spaces import Text
 from numpy.typing import NDArray
 
+from roll_vec.arrays.advantages import DEAD_END_LOSS
+from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation.replaying import AnswerPlan, EpisodeGroup, group_episodes
 from roll_vec.progress import report
 from roll_vec.recordings.digests import digest_rows
 from roll_vec.recordings.events import BatchEvent
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.any_id import action_names
+from roll_vec.vector.known_infos import episode_successes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,19 +38,18 @@ class Task:
     group : EpisodeGroup
     parser : ActionParser or None
         Of texts.
+    action_names : dict of int to str
     measure : str
         The name of the exact difficulty; empty: there is none.
     usual_difficulty : float
         The median of it with the default keywords of the id; NaN: unknown.
-    has_dead_ends : bool
-        Dead ends are known.
     """
 
     group: EpisodeGroup
     parser: Any = None
+    action_names: Mapping[int, str] = field(default_factory=dict)
     measure: str = ""
     usual_difficulty: float = np.nan
-    has_dead_ends: bool = False
 
 
 @dataclass
@@ -138,7 +141,9 @@ class Played:
     def seeds(self) -> Ints:
         """(E,) int64: equal numbers stand for equal tasks and seeds."""
         numbers: dict[Any, int] = {}
-        pairs = zip(self.task.tolist(), (each.seed for each in self.recorded), strict=True)
+        pairs = zip(
+            self.task.tolist(), (each.seed for each in self.recorded), strict=True
+        )
         return np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], int)
 
 
@@ -158,6 +163,8 @@ def play_again(episodes: Sequence[RecordedEpisode]) -> Played:
         with closing(_make_envs(group)) as envs:
             plan = AnswerPlan(envs, group.episodes)
             columns = _Columns(played, played.tasks[-1], envs, plan)
+            names = action_names(lambda name: envs.get_attr(name)[0])
+            played.tasks[-1].action_names = names
             for event in plan.play():
                 columns.add(event)
                 if not event.is_reset:
@@ -173,13 +180,16 @@ def play_again(episodes: Sequence[RecordedEpisode]) -> Played:
 def _make_envs(group: EpisodeGroup) -> Any:
     """Make a batch that says all it knows, with the fastest observations."""
     registered = ENVIRONMENTS.get(group.id)
-    names = {} if registered is None else registered.defaults()
-    keywords = {name: True for name in ("advantage_info", "deadlock") if name in names}
-    has_prompts = any(episode.prompts is not None for episode in group.episodes)
-    if "obs_mode" in names and not has_prompts:
-        assert registered is not None
-        if "grid" in registered.load().OBS_MODES:
+    keywords: dict[str, Any] = {}
+    if registered is not None:
+        names, cls = registered.defaults(), registered.load()
+        has_prompts = any(episode.prompts is not None for episode in group.episodes)
+        if not has_prompts and "grid" in getattr(cls, "OBS_MODES", ()):
             keywords["obs_mode"] = "grid"
+        if "advantage_info" in names and (registered.pooled or cls.has_solver()):
+            # Some games of users draw random numbers and have no method for it.
+            with suppress(InvalidOptionError):
+                return group.make_vec(**keywords, advantage_info=True)
     return group.make_vec(**keywords)
 
 
@@ -188,10 +198,11 @@ class _Columns:
 
     def __init__(self, played: Played, task: Task, envs: Any, plan: AnswerPlan) -> None:
         self._played, self._task, self._plan = played, task, plan
+        self._envs = envs
         self._space, self._num_envs = envs.single_observation_space, envs.num_envs
         self._boards = np.zeros(envs.num_envs, np.uint32)
         self._observations: Any = None
-        self._is_dead = np.zeros(envs.num_envs, np.bool_)
+        self._has_success = getattr(envs, "has_success", False)
         self._numbers: dict[Any, int] = {}
         episodes = task.group.episodes
         self._has_prompts = isinstance(self._space, Text) and any(
@@ -206,7 +217,6 @@ class _Columns:
         boards = digest_rows(self._space, self._num_envs, event.observations, {})
         if event.is_reset:
             self._boards = np.where(event.starts, boards, self._boards)
-            self._is_dead &= ~event.starts
         else:
             self._add_step(event, boards)
             self._boards = boards
@@ -222,21 +232,28 @@ class _Columns:
         played.rewards[places] = event.rewards[rows]
         played.terminated[episodes] = event.terminations[rows]
         played.truncated[episodes] = event.truncations[rows]
-        played.boards[places], played.next_boards[places] = self._boards[rows], boards[rows]
+        played.boards[places], played.next_boards[places] = (
+            self._boards[rows],
+            boards[rows],
+        )
         changes = boards[rows] != self._boards[rows]
         ends = event.terminations[rows] | event.truncations[rows]
-        played.is_effective[places] = infos["action_is_effective"][rows] if (
-            "action_is_effective" in infos
-        ) else changes | ends
+        played.is_effective[places] = (
+            infos["action_is_effective"][rows]
+            if ("action_is_effective" in infos)
+            else changes | ends
+        )
         if "action_is_valid" in infos:
             played.is_valid[places] = infos["action_is_valid"][rows]
         if "advantage" in infos:
-            played.advantages[places] = infos["advantage"][rows]
-        if "deadlock" in infos:
-            self._task.has_dead_ends = True
-            is_dead = infos["deadlock"]
-            played.is_dead_end[places] = (is_dead & ~self._is_dead)[rows]
-            self._is_dead = np.where(event.plays, is_dead, self._is_dead)
+            advantages = infos["advantage"][rows]
+            played.advantages[places] = advantages
+            played.is_dead_end[places] = advantages <= -DEAD_END_LOSS
+            if self._has_success:
+                # Such as a hole in the ice, by an action that risked it.
+                success = episode_successes(self._envs, infos, rows)
+                is_lost = event.terminations[rows] & (success == 0)
+                played.is_dead_end[places] |= is_lost & (advantages < 0)
         if self._has_texts or self._has_prompts:
             self._add_texts(rows.tolist(), episodes.tolist(), turns.tolist(), infos)
         else:
@@ -256,7 +273,9 @@ class _Columns:
             place = played.starts[episode] + turn
             recorded = played.recorded[episode]
             if self._has_texts:
-                answer = (contents is not None and contents[row]) or recorded.answers[turn]
+                answer = (contents is not None and contents[row]) or recorded.answers[
+                    turn
+                ]
                 played.answers[place] = self._numbers.setdefault(
                     answer, len(self._numbers)
                 )

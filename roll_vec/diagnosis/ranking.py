@@ -9,7 +9,7 @@ import numpy as np
 
 from roll_vec.diagnosis import play, training
 from roll_vec.diagnosis.best_play import add_best_play
-from roll_vec.diagnosis.findings import Evidence, Finding, Hits, Kind
+from roll_vec.diagnosis.findings import Evidence, Finding, Hits, Kind, percent
 from roll_vec.diagnosis.played import Floats, play_again
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
@@ -54,6 +54,29 @@ class Diagnosis:
     def outstanding(self) -> list[Finding]:
         """The findings that stand out; none: nothing does."""
         return [each for each in self.findings if each.stands_out]
+
+    def summary(self) -> list[str]:
+        """Return lines on the episodes and their return."""
+        played = self.evidence.played
+        names = sorted({task.group.id for task in played.tasks})
+        lines = [
+            f"{len(played):,} episodes, {len(played.episode):,} turns; {', '.join(names)}",
+            f"mean return {np.mean(played.returns):.4g}, of the best play "
+            f"{np.mean(played.best):.4g}; {percent(self.evidence.lost)} is lost",
+        ]
+        return lines
+
+    def verdict(self) -> str:
+        """Return one sentence on what stands out."""
+        causes = [each for each in self.outstanding if each.follows is None]
+        if not causes:
+            return "Nothing stands out."
+        first = causes[0].kind.title
+        return (
+            f"The weightiest of {len(causes)}: {first}."
+            if len(causes) > 1
+            else f"{first}."
+        )
 
 
 def diagnose(episodes: Sequence[RecordedEpisode]) -> Diagnosis:

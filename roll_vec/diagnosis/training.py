@@ -187,11 +187,15 @@ def duplicates(evidence: Evidence) -> Hits | None:
     tasks[has_levels] = tasks.max(initial=0) + 1 + levels.reshape(-1)
     owner: dict[int, int] = {}
     is_hit = np.zeros(len(played), np.bool_)
-    for place, (task, group) in enumerate(zip(tasks.tolist(), groups.tolist(), strict=True)):
+    for place, (task, group) in enumerate(
+        zip(tasks.tolist(), groups.tolist(), strict=True)
+    ):
         key = group if group >= 0 else -2 - place
         is_hit[place] = owner.setdefault(task, key) != key
     _, counts = np.unique(tasks, return_counts=True)
-    details = [f"{len(counts):,} tasks; the most frequent one has {counts.max():,} episodes"]
+    details = [
+        f"{len(counts):,} tasks; the most frequent one has {counts.max():,} episodes"
+    ]
     hits = is_hit.astype(np.float64)
     places = played.starts[is_hit & (played.counts > 0)]
     return Hits(int(is_hit.sum()), len(played), "episodes", hits, places, details)
@@ -263,9 +267,13 @@ def hard(evidence: Evidence) -> Hits | None:
             for part in range(len(edges) + 1)
             if (rows & (parts == part)).any()
         ]
-        present = [part for part in range(len(edges) + 1) if (rows & (parts == part)).any()]
+        present = [
+            part for part in range(len(edges) + 1) if (rows & (parts == part)).any()
+        ]
         if len(rates) > 1 and rates[0] <= 0.5 and max(rates) >= 0.9:
-            lost = [part for part, rate in zip(present, rates, strict=True) if rate >= 0.9]
+            lost = [
+                part for part, rate in zip(present, rates, strict=True) if rate >= 0.9
+            ]
             is_hit |= rows & failed & np.isin(parts, lost)
         elif failed[rows].mean() >= 0.95 and np.median(values) >= _MUCH_HARDER * usual:
             is_hit |= rows & failed
@@ -274,7 +282,9 @@ def hard(evidence: Evidence) -> Hits | None:
         details.append(_compare(played, number, rows))
         for part, rate in zip(present, rates, strict=True):
             mine = played.difficulty[rows & (parts == part)]
-            details.append(f"{mine.min():.3g} to {mine.max():.3g}: {percent(rate)} fail")
+            details.append(
+                f"{mine.min():.3g} to {mine.max():.3g}: {percent(rate)} fail"
+            )
     hits = is_hit.astype(np.float64)
     places = played.starts[is_hit & (played.counts > 0)]
     return Hits(int(is_hit.sum()), len(played), "episodes", hits, places, details)
@@ -295,7 +305,9 @@ def _by_task(played: Played) -> Any:
 def _compare(played: Played, number: int, rows: Bools) -> str:
     """Return a line on the difficulty of a task beside that of its id's defaults."""
     task = played.tasks[number]
-    usual = "unknown" if np.isnan(task.usual_difficulty) else f"{task.usual_difficulty:.3g}"
+    usual = (
+        "unknown" if np.isnan(task.usual_difficulty) else f"{task.usual_difficulty:.3g}"
+    )
     median = np.median(played.difficulty[rows])
     return f"{task.group.id}: {median:.3g} {task.measure} (median); with its defaults {usual}"
 

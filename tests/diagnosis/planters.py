@@ -39,9 +39,7 @@ def record(id, keywords, seeds, make_policy=Noisy, groups=None):
     seeds = list(seeds)
     episodes = []
     num_envs = min(len(seeds), 256)
-    with closing(
-        make_vec(id, num_envs, autoreset_mode="Disabled", **keywords)
-    ) as envs:
+    with closing(make_vec(id, num_envs, autoreset_mode="Disabled", **keywords)) as envs:
         for i, played in enumerate(play_seeds(envs, seeds, make_policy(envs))):
             prompts = None
             if isinstance(played.observations[0], str):
@@ -51,7 +49,9 @@ def record(id, keywords, seeds, make_policy=Noisy, groups=None):
                     id=id,
                     keywords=keywords,
                     seed=seeds[i],
-                    answers=[a if isinstance(a, str) else int(a) for a in played.actions],
+                    answers=[
+                        a if isinstance(a, str) else int(a) for a in played.actions
+                    ],
                     rewards=played.rewards.tolist(),
                     prompts=prompts,
                     place=f"line {i + 1}",
