@@ -2,7 +2,8 @@
 
 The solver plays each seed once, without a limit of steps: so a limit that is too short
 for the best play costs return, too.  Without a solver the best return of any episode
-with the same keywords stands for it.
+with the same keywords stands for it, or the return at which Gymnasium calls its game
+solved.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from roll_vec.diagnosis.played import Floats, Played, Task
+from roll_vec.diagnosis.played import Floats, Played
 from roll_vec.evaluation.policies import OraclePolicy, has_oracle
 from roll_vec.evaluation.splits import FREE_KEYWORDS, TEST_START
 from roll_vec.progress import report
@@ -28,7 +30,7 @@ from roll_vec.trajectories.play import SeedPlan, Turn
 _MAX_STEPS = 1000
 _MOST_ENVS = 1024
 # Episodes with the default keywords, for their median difficulty.
-_USUAL_EPISODES = 200
+_USUAL_EPISODES = 100
 _OF_TEXTS = {"action_mode", "format_penalty", "max_steps", "max_episode_steps"}
 
 MOVES, CHANCE, OPERATIONS = "moves", "chance of success", "operations"
@@ -46,7 +48,6 @@ class BestPlay(NamedTuple):
 def add_best_play(played: Played) -> None:
     """Write the columns of best play, and the measures of the tasks."""
     seeds = played.seeds()
-    usual: dict[str, BestPlay | None] = {}
     for number, task in enumerate(played.tasks):
         places = np.flatnonzero(played.task == number)
         _, firsts, inverse = np.unique(
@@ -57,18 +58,22 @@ def add_best_play(played: Played) -> None:
         best = play_best(id, task.group.keywords, unique)
         returns = played.returns[places]
         if best is None:
-            played.best[places] = returns.max(initial=-np.inf)
+            registered = ENVIRONMENTS.get(id)
+            solved = registered and registered.reward_threshold
+            played.best[places] = max(
+                returns.max(), -np.inf if solved is None else solved
+            )
             continue
         task.measure = best.measure
         played.best[places] = best.returns[inverse]
         played.best_length[places] = best.lengths[inverse]
         played.difficulty[places] = best.difficulty[inverse]
-        if id not in usual:
-            some = range(TEST_START, TEST_START + _USUAL_EPISODES)
-            usual[id] = play_best(id, {}, some)
-        other = usual[id]
-        if other is not None and other.measure == best.measure:
-            task.usual_difficulty = float(np.nanmedian(other.difficulty))
+
+
+@lru_cache(maxsize=32)
+def usual_play(id: str) -> BestPlay | None:
+    """Return the best play of some test levels with the default keywords of an id."""
+    return play_best(id, {}, range(TEST_START, TEST_START + _USUAL_EPISODES))
 
 
 def play_best(

@@ -16,11 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from roll_vec.diagnosis.played import Bools, Floats, Ints, Played
+
+LOST, SHARE = 0.4, 0.3
+"""What has to be lost before findings of `Kind.least` None stand out, and by each."""
 
 
 class Evidence:
@@ -57,44 +60,51 @@ class Evidence:
         return self.played.is_played & ~self.played.is_after_dead_end
 
     @cached_property
-    def may_cost(self) -> Bools:
-        """(N,) bool: of them, turns that are not known to be the best."""
-        regret = -self.played.advantages
-        return self.counts & (np.isnan(regret) | (regret > 1e-9))
+    def regret(self) -> Floats:
+        """(N,) float64: what a turn has cost by the solver, 1 where there is none."""
+        regret = np.maximum(-self.played.advantages, 0.0)
+        return np.where(self.counts, np.nan_to_num(regret, nan=1.0), 0.0)
 
     @cached_property
     def is_wasted(self) -> Bools:
-        """(N,) bool: a valid action without an effect."""
+        """(N,) bool: a valid action had no effect, and did not end the episode."""
         played = self.played
-        return self.may_cost & played.is_valid & ~played.is_effective
-
-    @cached_property
-    def is_loop(self) -> Bools:
-        """(N,) bool: an effective action led to a board that the episode had before."""
-        played = self.played
-        keys = (played.episode.astype(np.uint64) << np.uint64(32)) | played.next_boards
-        begin = (played.episode.astype(np.uint64) << np.uint64(32)) | played.boards
-        firsts: dict[str, Any] = {}
-        both = np.concatenate([begin, keys])
-        # The board before turn t has the time t, that after it t + 1.
-        times = np.concatenate([played.turn, played.turn + 1])
-        order = np.lexsort((times, both))
-        is_first = np.ones(len(order), np.bool_)
-        is_first[1:] = both[order][1:] != both[order][:-1]
-        first_times = times[order][is_first][np.cumsum(is_first) - 1]
-        firsts["times"] = np.empty(len(order), np.int64)
-        firsts["times"][order] = first_times
-        is_old = firsts["times"][len(keys) :] <= played.turn
         is_last = played.turn == played.lengths[played.episode] - 1
         ends = is_last & played.terminated[played.episode]
-        changes = played.boards != played.next_boards
-        return self.may_cost & played.is_valid & changes & is_old & ~ends
+        return self.counts & played.is_valid & ~played.is_effective & ~ends
+
+    @cached_property
+    def is_return(self) -> Bools:
+        """(N,) bool: an action led back to a board that the episode had before."""
+        played = self.played
+        episode = played.episode.astype(np.uint64) << np.uint64(32)
+        boards = np.concatenate([episode | played.boards, episode | played.next_boards])
+        # The board before turn t has the time t, that after it t + 1.
+        times = np.concatenate([played.turn, played.turn + 1])
+        order = np.lexsort((times, boards))
+        ordered = boards[order]
+        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+        sizes = np.diff(np.append(starts, len(order)))
+        firsts = np.empty(len(order), np.int64)
+        firsts[order] = np.repeat(times[order][starts], sizes) if len(order) else 0
+        is_old = firsts[len(played.turn) :] <= played.turn
+        is_change = played.boards != played.next_boards
+        return self.counts & played.is_valid & is_change & is_old
 
     def share_of_turns(self, is_hit: Bools) -> Floats:
-        """Return (E,) the share of an episode's turns, until a dead end, that are hit."""
+        """Return (E,) the share of an episode's turns that (N,) turns are.
+
+        Turns after a dead end do not count.
+        """
         turns = self.played.sum_by_episode(self.counts)
         hits = self.played.sum_by_episode(is_hit & self.counts)
         return hits / np.maximum(turns, 1)
+
+    def share_of_regret(self, is_hit: Bools) -> Floats:
+        """Return (E,) the share of an episode's regret that (N,) turns have."""
+        whole = self.played.sum_by_episode(self.regret)
+        part = self.played.sum_by_episode(np.where(is_hit, self.regret, 0.0))
+        return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
 
 
 class Hits(NamedTuple):
@@ -137,12 +147,13 @@ class Kind:
         What to change, with the name of the keyword.
     count : callable
         From `Evidence` to `Hits`; None: nothing to count, such as without groups.
-    least : float
-        The weight from which it stands out.
-    is_signal : bool
-        It spoils the reward or the comparison of episodes, whatever the policy does:
-        its weight is the share of the episodes that it hits.  The weight of others is
-        the return that they cost, as a part of the best.
+    least : float or None
+        The part of the episodes from which it stands out, where they are spoilt
+        whatever the policy does: this part is its weight.  None: its weight is the
+        return that it has cost, as a part of the best, and it stands out if `LOST` of
+        the return is lost, and `SHARE` of that by it.
+    explains : bool
+        Later findings in the same episodes follow from it.
     """
 
     name: str
@@ -150,8 +161,8 @@ class Kind:
     meaning: str
     advice: str
     count: Callable[[Evidence], Hits | None]
-    least: float
-    is_signal: bool
+    least: float | None
+    explains: bool
 
 
 @dataclass(frozen=True)
@@ -168,6 +179,8 @@ class Finding:
     hits : Hits
     examples : tuple of int
         Two turns of different episodes, those that cost most.
+    stands_out : bool
+        Whether it is weighty enough to be named.
     follows : Finding or None
         The finding that explains this one: four fifths of it are in its episodes.
     """
@@ -177,12 +190,8 @@ class Finding:
     weight: float
     hits: Hits
     examples: tuple[int, ...] = ()
+    stands_out: bool = False
     follows: Finding | None = field(default=None, repr=False)
-
-    @property
-    def stands_out(self) -> bool:
-        """Whether it is weighty enough to be named."""
-        return self.weight >= self.kind.least
 
     @property
     def advice(self) -> str:
@@ -200,13 +209,13 @@ def kind(
     title: str,
     meaning: str,
     advice: str,
-    least: float = 0.35,
-    is_signal: bool = False,
+    least: float | None = None,
+    explains: bool = True,
 ) -> Callable[[Callable[[Evidence], Hits | None]], Kind]:
     """Return a decorator that makes a kind of finding of a function."""
 
     def decorate(count: Callable[[Evidence], Hits | None]) -> Kind:
-        return Kind(name, title, meaning, advice, count, least, is_signal)
+        return Kind(name, title, meaning, advice, count, least, explains)
 
     return decorate
 
@@ -220,6 +229,6 @@ def percent(part: float, whole: float = 1.0) -> str:
 def quote_counts(counts: dict[str, int], most: int = 6) -> list[str]:
     """Return lines such as ``12 x reason``, the most frequent first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    lines = [f"{count:,} × {text}" for text, count in ordered[:most]]
+    lines = [f"{count:,} x {text}" for text, count in ordered[:most]]
     rest = sum(count for _, count in ordered[most:])
-    return [*lines, f"{rest:,} × others"] if rest else lines
+    return [*lines, f"{rest:,} x others"] if rest else lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from roll_vec.diagnosis.findings import (
     percent,
     quote_counts,
 )
+from roll_vec.diagnosis.played import Bools, Floats
 
 # Invalid texts whose faults are found, spread over all.
 _MOST_TEXTS = 20_000
@@ -29,7 +31,7 @@ _CONSTANT = 0.8
     "more tokens for an answer (`max_tokens`, `max_completion_length`) or for a prompt "
     "(`max_prompt_length`); a shorter prompt by `env_instruction` or fewer turns of "
     "history",
-    least=0.1,
+    least=0.15,
 )
 def cut(evidence: Evidence) -> Hits | None:
     """Count turns that were cut."""
@@ -52,7 +54,7 @@ def cut(evidence: Evidence) -> Hits | None:
     "text",
     "the form of an answer: make the prompt and `action_pattern` agree, name the actions "
     "of `infos['env_instruction']`, and set `format_penalty` below 0",
-    least=0.1,
+    least=0.2,
 )
 def invalid(evidence: Evidence) -> Hits | None:
     """Count answers that are no action, by their fault."""
@@ -146,100 +148,91 @@ def dead_ends(evidence: Evidence) -> Hits | None:
 @kind(
     "ineffective",
     "Actions without effect",
-    "valid actions that change nothing, such as a walk into a wall, and are not the best",
+    "valid actions that change nothing, such as a walk into a wall, and are not the "
+    "best",
     "`action_mask=True` names the actions that can change something; say in the prompt "
     "that the board has not changed; a penalty for each step",
 )
 def ineffective(evidence: Evidence) -> Hits | None:
     """Count valid actions without effect."""
-    is_hit = evidence.is_wasted
-    reasons = Counter(
-        evidence.played.reasons[place]
-        for place in np.flatnonzero(is_hit).tolist()
-        if place in evidence.played.reasons
-    )
-    hits = evidence.share_of_turns(is_hit)
-    return _of_turns(evidence, is_hit, hits, quote_counts(reasons))
+    is_hit = evidence.is_wasted & (evidence.regret > 0)
+    reasons = _quote_reasons(evidence, is_hit)
+    return _of_turns(evidence, is_hit, evidence.share_of_regret(is_hit), reasons)
 
 
 @kind(
     "loops",
     "The same board again and again",
-    "actions that lead back to a board which the episode had before, and are not the best",
-    "a memory: more turns of history in the prompt (`history`); a penalty for each step; "
+    "actions that lead back to a board which the episode had before, and are not the "
+    "best",
+    "a memory: more turns of `history` in the prompt; a penalty for each step; "
     "`advantage_info=True` for the credit of each turn; a higher temperature",
 )
 def loops(evidence: Evidence) -> Hits | None:
     """Count actions that lead back."""
-    is_hit = evidence.is_loop
-    return _of_turns(evidence, is_hit, evidence.share_of_turns(is_hit), [])
+    is_hit = evidence.is_return & (evidence.regret > 0)
+    played = evidence.played
+    per_episode = played.sum_by_episode(is_hit)
+    details = []
+    if is_hit.any():
+        details = [f"{np.median(per_episode[per_episode > 0]):.0f} times (median)"]
+    return _of_turns(evidence, is_hit, evidence.share_of_regret(is_hit), details)
 
 
 @kind(
     "regret",
     "Moves that are worse than the best",
     "other actions that lower the value of the episode, by the exact solver",
-    "the exact credit of each turn as reward: `advantage_info=True`; begin with episodes "
-    "of the solver (`roll-vec export ID --policy oracle`)",
+    "the exact credit of each turn as reward: `advantage_info=True`; begin with "
+    "episodes of the solver (`roll-vec export ID --policy oracle`)",
 )
 def regret(evidence: Evidence) -> Hits | None:
     """Count moves with regret, and their regret by turn."""
-    played = evidence.played
-    if np.isnan(played.advantages).all():
-        return None
-    all_regret = np.maximum(-np.nan_to_num(played.advantages), 0) * evidence.counts
-    other = ~(evidence.is_wasted | evidence.is_loop | played.is_dead_end)
-    is_hit = evidence.may_cost & other & played.is_valid & (all_regret > 0)
-    whole = played.sum_by_episode(all_regret)
-    part = played.sum_by_episode(np.where(is_hit, all_regret, 0))
-    hits = np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+    played, regret = evidence.played, evidence.regret
+    other = evidence.is_wasted | evidence.is_return | played.is_dead_end
+    is_hit = ~other & played.is_valid & (regret > 0) & ~np.isnan(played.advantages)
     details = []
-    for name, rows in (
-        ("1", played.turn == 0),
-        ("2 to 5", (played.turn > 0) & (played.turn < 5)),
-        ("6 on", played.turn > 4),
-    ):
-        rows = rows & evidence.counts
-        if rows.any():
-            mean = float(all_regret[rows].mean())
-            details.append(f"turn {name}: mean regret {mean:.3g}")
-    return _of_turns(evidence, is_hit, hits, details)
+    for name, low, high in (("1", 0, 0), ("2 to 5", 1, 4), ("from 6", 5, np.inf)):
+        rows = evidence.counts & (played.turn >= low) & (played.turn <= high)
+        if is_hit.any() and rows.any():
+            details.append(f"turn {name}: mean regret {regret[rows].mean():.3g}")
+    details += _quote_reasons(evidence, is_hit)
+    return _of_turns(evidence, is_hit, evidence.share_of_regret(is_hit), details)
 
 
 @kind(
     "limit",
     "Ends by the limit of steps",
     "episodes that a limit stopped: one of the environment, or the last answer of the "
-    "file; they count as far as their turns were no loops, invalid or without effect",
-    "more steps: `max_episode_steps` or `max_steps` of the environment, or the trainer's "
-    "limit of turns; several actions in an answer: `action_separator`",
+    "file; wholly where the best play is longer, else as far as turns were not wasted",
+    "more steps: `max_episode_steps` or `max_steps` of the environment, or the "
+    "trainer's limit of turns; several actions in an answer: `action_separator`",
 )
 def limit(evidence: Evidence) -> Hits | None:
     """Count episodes that a limit stopped."""
     played = evidence.played
     stops = ~(played.terminated | played.truncated | played.is_refused)
-    is_hit = (played.truncated & ~played.terminated | stops) & (played.counts > 0)
+    is_hit = (played.truncated & ~played.terminated) | stops
     is_hit &= np.isfinite(played.best_length) & (evidence.stakes > 0)
-    idle = evidence.is_wasted | evidence.is_loop | ~played.is_valid
-    waste = evidence.share_of_turns(idle)
+    is_hit &= played.lengths > 0
+    if not is_hit.any():
+        return None
+    idle = evidence.is_wasted | evidence.is_return | ~played.is_valid
+    is_short = played.best_length > played.lengths
     has_dead_end = played.sum_by_episode(played.is_dead_end) > 0
-    hits = np.where(is_hit & ~has_dead_end, 1 - waste, 0.0)
-    details = []
-    if is_hit.any():
-        steps, best = played.lengths[is_hit], played.best_length[is_hit]
-        details = [
-            f"after {np.median(steps):,.0f} steps; the best play has "
-            f"{np.median(best):,.0f} (medians)",
-            f"{(best > steps).sum():,} ended before the best play would",
-            f"{(stops & is_hit).sum():,} stopped with the last answer of the file, "
-            "before an end of the environment",
-        ]
-        faults = Counter(
-            f"stopped by: {played.recorded[place].fault:.100}"
-            for place in np.flatnonzero(stops & is_hit).tolist()
-            if played.recorded[place].fault is not None
-        )
-        details += quote_counts(faults)
+    use = np.where(is_short, 1.0, 1.0 - evidence.share_of_turns(idle))
+    hits = np.where(is_hit & ~has_dead_end, use, 0.0)
+    steps = np.median(played.lengths[is_hit])
+    best = np.median(played.best_length[is_hit])
+    details = [f"after {steps:.0f} steps; the best play has {best:.0f} (medians)"]
+    for rows, text in (
+        (is_short, "ended before the best play would"),
+        (stops, "stopped with the last answer of the file, before an end"),
+    ):
+        count = int((is_hit & rows).sum())
+        details += [f"{count:,} {text}"] if count else []
+    faults = [played.recorded[place].fault for place in np.flatnonzero(stops & is_hit)]
+    details += quote_counts(Counter(f"{each:.100}" for each in faults if each))
     turns = (played.starts + played.lengths - 1)[is_hit & (hits > 0)]
     return Hits(int(is_hit.sum()), len(played), "episodes", hits, turns, details)
 
@@ -250,8 +243,16 @@ def _answer(evidence: Evidence, place: int) -> object:
     return played.recorded[played.episode[place]].answers[played.turn[place]]
 
 
-def _of_turns(evidence: Evidence, is_hit, hits, details) -> Hits:  # type: ignore[no-untyped-def]
+def _quote_reasons(evidence: Evidence, is_hit: Bools) -> list[str]:
+    """Return the environment's reasons of some turns, and how often it gave them."""
+    reasons = evidence.played.reasons
+    places = np.flatnonzero(is_hit).tolist() if reasons else []
+    return quote_counts(Counter(reasons[each] for each in places if each in reasons))
+
+
+def _of_turns(
+    evidence: Evidence, is_hit: Bools, hits: Floats, details: Sequence[str]
+) -> Hits:
     """Return hits of turns."""
-    total = int(evidence.played.is_played.sum())
-    count = int(is_hit.sum())
+    total, count = int(evidence.played.is_played.sum()), int(is_hit.sum())
     return Hits(count, total, "turns", hits, np.flatnonzero(is_hit), details)

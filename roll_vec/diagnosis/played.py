@@ -41,15 +41,12 @@ class Task:
     action_names : dict of int to str
     measure : str
         The name of the exact difficulty; empty: there is none.
-    usual_difficulty : float
-        The median of it with the default keywords of the id; NaN: unknown.
     """
 
     group: EpisodeGroup
     parser: Any = None
     action_names: Mapping[int, str] = field(default_factory=dict)
     measure: str = ""
-    usual_difficulty: float = np.nan
 
 
 @dataclass
@@ -202,7 +199,9 @@ class _Columns:
         self._space, self._num_envs = envs.single_observation_space, envs.num_envs
         self._boards = np.zeros(envs.num_envs, np.uint32)
         self._observations: Any = None
-        self._has_success = getattr(envs, "has_success", False)
+        options = getattr(getattr(envs, "engine", None), "options", None)
+        # Other games that know success end episodes by a limit of their rules, too.
+        self._has_risk = getattr(options, "action_advantages", None) is not None
         self._numbers: dict[Any, int] = {}
         episodes = task.group.episodes
         self._has_prompts = isinstance(self._space, Text) and any(
@@ -249,7 +248,7 @@ class _Columns:
             advantages = infos["advantage"][rows]
             played.advantages[places] = advantages
             played.is_dead_end[places] = advantages <= -DEAD_END_LOSS
-            if self._has_success:
+            if self._has_risk:
                 # Such as a hole in the ice, by an action that risked it.
                 success = episode_successes(self._envs, infos, rows)
                 is_lost = event.terminations[rows] & (success == 0)

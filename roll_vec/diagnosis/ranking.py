@@ -9,7 +9,15 @@ import numpy as np
 
 from roll_vec.diagnosis import play, training
 from roll_vec.diagnosis.best_play import add_best_play
-from roll_vec.diagnosis.findings import Evidence, Finding, Hits, Kind, percent
+from roll_vec.diagnosis.findings import (
+    LOST,
+    SHARE,
+    Evidence,
+    Finding,
+    Hits,
+    Kind,
+    percent,
+)
 from roll_vec.diagnosis.played import Floats, play_again
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
@@ -59,16 +67,20 @@ class Diagnosis:
         """Return lines on the episodes and their return."""
         played = self.evidence.played
         names = sorted({task.group.id for task in played.tasks})
-        lines = [
-            f"{len(played):,} episodes, {len(played.episode):,} turns; {', '.join(names)}",
-            f"mean return {np.mean(played.returns):.4g}, of the best play "
-            f"{np.mean(played.best):.4g}; {percent(self.evidence.lost)} is lost",
+        counts = f"{len(played):,} episodes, {len(played.episode):,} turns"
+        returns = np.mean(played.returns), np.mean(played.best)
+        lost = percent(self.evidence.lost)
+        return [
+            f"{counts}; {', '.join(names)}",
+            "mean return {:.4g}, of the best play {:.4g}; ".format(*returns)
+            + f"{lost} of the return is lost",
         ]
-        return lines
 
     def verdict(self) -> str:
         """Return one sentence on what stands out."""
         causes = [each for each in self.outstanding if each.follows is None]
+        if not causes and self.evidence.lost >= LOST:
+            return "No reason for the lost return stands out."
         if not causes:
             return "Nothing stands out."
         first = causes[0].kind.title
@@ -114,7 +126,12 @@ def _weigh(evidence: Evidence, kind: Kind, hits: Hits) -> Finding:
     stakes = evidence.stakes
     lost = float((stakes * hits.hits).mean())
     share = lost / evidence.lost if evidence.lost else 0.0
-    weight = float(hits.hits.mean()) if kind.is_signal else lost
+    weight = lost if kind.least is None else float(hits.hits.mean())
+    stands_out = (
+        weight >= kind.least
+        if kind.least is not None
+        else (evidence.lost >= LOST and share >= SHARE)
+    )
     episodes = evidence.played.episode
     turns = hits.turns[hits.turns < len(episodes)]
     costs = stakes[episodes[turns]] * hits.hits[episodes[turns]]
@@ -124,7 +141,7 @@ def _weigh(evidence: Evidence, kind: Kind, hits: Hits) -> Finding:
             examples.append(turn)
         if len(examples) == 2:
             break
-    return Finding(kind, share, weight, hits, tuple(examples))
+    return Finding(kind, share, weight, hits, tuple(examples), stands_out)
 
 
 def _explain(
@@ -135,10 +152,12 @@ def _explain(
 ) -> Finding:
     """Return a finding with the one that it follows from, if there is one."""
     kind = finding.kind
-    weights: Floats = finding.hits.hits * (1.0 if kind.is_signal else evidence.stakes)
+    weights: Floats = finding.hits.hits
+    if kind.least is None:
+        weights = weights * evidence.stakes
     for other in findings:
         is_cause = order[other.kind.name] < order[kind.name] and other.stands_out
-        if is_cause and not other.kind.is_signal:
+        if is_cause and other.kind.explains:
             inside = weights[other.hits.hits >= 0.5].sum()
             if inside >= _EXPLAINED * weights.sum() > 0:
                 return replace(finding, follows=other)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from roll_vec.diagnosis.best_play import CHANCE
+from roll_vec.diagnosis.best_play import CHANCE, usual_play
 from roll_vec.diagnosis.findings import Evidence, Hits, kind, percent, quote_counts
 from roll_vec.diagnosis.played import Bools, Floats, Ints, Played, Task
 from roll_vec.registration import ENVIRONMENTS
 
 # Recorded and replayed rewards are equal up to the rounding of float32 and of JSON.
 _TOLERANCE = 1e-4
-# An episode with more than half of the lost return that is possible has failed.
-_FAILED = 0.5
+# The lost return, as a part of the best, of episodes that fail, and that play best.
+_FAILED, _BEST = 0.5, 0.05
+# Below it groups without variance are those of a good policy.
+_SOME_LOSS = 0.2
+# Neighbours with one task, without any group in the file, are one group up to this size.
+_MOST_NEIGHBOURS = 64
+# Shares of episodes that fail: of easy tasks, and of tasks that are too hard.
+_SOMETIMES, _NEARLY_ALWAYS = 0.5, 0.9
 # So much harder, or easier, than with the default keywords of the id.
-_MUCH_HARDER, _MUCH_EASIER = 1.5, 0.35
+_MUCH_HARDER, _MUCH_EASIER = 1.5, 0.25
 
 
 @kind(
@@ -28,7 +35,7 @@ _MUCH_HARDER, _MUCH_EASIER = 1.5, 0.35
     "the adapter or the scorer: record the reward that `step` returned for this turn, "
     "without scaling, with the `id`, keywords and seed of the episode",
     least=0.05,
-    is_signal=True,
+    explains=False,
 )
 def reward(evidence: Evidence) -> Hits | None:
     """Count episodes with other rewards, by the way in which they differ."""
@@ -129,7 +136,7 @@ def _of_groups(
     "several episodes of each task: `group_size=8` in roll_vec, or the trainer's number "
     "of samples of a prompt (`n`, `num_generations`), and one group id for all of them",
     least=0.3,
-    is_signal=True,
+    explains=False,
 )
 def singles(evidence: Evidence) -> Hits | None:
     """Count groups of one."""
@@ -144,7 +151,7 @@ def singles(evidence: Evidence) -> Hits | None:
     "one seed for all members of a group: `group_size` does it in `reset(seed=...)`; in "
     "a trainer, the seed of the data row and not of the worker",
     least=0.1,
-    is_signal=True,
+    explains=False,
 )
 def seeds(evidence: Evidence) -> Hits | None:
     """Count groups with several tasks."""
@@ -169,13 +176,17 @@ def seeds(evidence: Evidence) -> Hits | None:
     "more tasks: another seed for each episode or group, a larger `num_levels` (0: no "
     "limit), a shuffled data set without repetitions",
     least=0.5,
-    is_signal=True,
+    explains=False,
 )
 def duplicates(evidence: Evidence) -> Hits | None:
     """Count episodes whose task another group has had."""
     played = evidence.played
-    groups, _ = groups_of(played)
     tasks = played.seeds()
+    groups, _ = groups_of(played)
+    if (groups < 0).all():
+        starts = np.append(True, tasks[1:] != tasks[:-1])
+        groups = np.cumsum(starts)
+        groups[np.bincount(groups)[groups] > _MOST_NEIGHBOURS] = -1
     shows_task = np.array([_shows_task(task) for task in played.tasks], np.bool_)
     has_levels = shows_task[played.task] & (played.counts > 0)
     first = played.starts[has_levels]
@@ -218,7 +229,7 @@ def _shows_task(task: Task) -> bool:
     "harder tasks: `draw_levels` with a band such as `solution_steps=(9, None)`, more "
     "`num_boxes`, a larger `dim_room` or `size`, more numbers",
     least=0.5,
-    is_signal=True,
+    explains=False,
 )
 def easy(evidence: Evidence) -> Hits | None:
     """Count episodes of groups that play easy tasks best."""
@@ -228,15 +239,17 @@ def easy(evidence: Evidence) -> Hits | None:
         return None
     is_easy = np.zeros(len(played), np.bool_)
     details = []
-    for number, rows, hardness, usual in _by_task(played):
-        task = played.tasks[number]
+    worst = np.where(sizes > 1, 0.0, 1.0)
+    np.maximum.at(worst, groups[groups >= 0], evidence.stakes[groups >= 0])
+    is_best = np.append(worst, 1.0)[groups] < _BEST
+    for number, rows, hardness in _by_task(played):
+        if not is_best[rows].any():
+            continue
+        usual = _usual_hardness(played.tasks[number])
         if np.median(hardness[rows]) <= _MUCH_EASIER * usual:
             is_easy |= rows
             details.append(_compare(played, number, rows))
-        del task
-    worst = np.zeros(len(sizes))
-    np.maximum.at(worst, groups[groups >= 0], evidence.stakes[groups >= 0])
-    is_hit = is_easy & (groups >= 0) & (np.append(worst, 1.0)[groups] < 0.05)
+    is_hit = is_easy & is_best
     hits = is_hit.astype(np.float64)
     places = played.starts[is_hit]
     return Hits(int(is_hit.sum()), len(played), "episodes", hits, places, details)
@@ -257,59 +270,65 @@ def hard(evidence: Evidence) -> Hits | None:
     failed = evidence.stakes > _FAILED
     is_hit = np.zeros(len(played), np.bool_)
     details = []
-    for number, rows, hardness, usual in _by_task(played):
+    for number, rows, hardness in _by_task(played):
         values = hardness[rows]
         # Four parts of about equal sizes, by the difficulty.
         edges = np.unique(np.quantile(values, [0.25, 0.5, 0.75]))
         parts = np.searchsorted(edges, hardness, side="left")
-        rates = [
-            failed[rows & (parts == part)].mean()
-            for part in range(len(edges) + 1)
-            if (rows & (parts == part)).any()
-        ]
-        present = [
-            part for part in range(len(edges) + 1) if (rows & (parts == part)).any()
-        ]
-        if len(rates) > 1 and rates[0] <= 0.5 and max(rates) >= 0.9:
-            lost = [
-                part for part, rate in zip(present, rates, strict=True) if rate >= 0.9
-            ]
+        rates = {
+            part: float(failed[rows & (parts == part)].mean())
+            for part in np.unique(parts[rows]).tolist()
+        }
+        easiest, hardest = next(iter(rates.values())), max(rates.values())
+        if easiest <= _SOMETIMES and hardest >= _NEARLY_ALWAYS:
+            lost = [part for part, rate in rates.items() if rate >= _NEARLY_ALWAYS]
             is_hit |= rows & failed & np.isin(parts, lost)
-        elif failed[rows].mean() >= 0.95 and np.median(values) >= _MUCH_HARDER * usual:
+        elif failed[rows].mean() >= _NEARLY_ALWAYS and np.median(
+            values
+        ) >= _MUCH_HARDER * _usual_hardness(played.tasks[number]):
             is_hit |= rows & failed
         else:
             continue
         details.append(_compare(played, number, rows))
-        for part, rate in zip(present, rates, strict=True):
-            mine = played.difficulty[rows & (parts == part)]
+        for part, rate in rates.items():
+            some = played.difficulty[rows & (parts == part)]
             details.append(
-                f"{mine.min():.3g} to {mine.max():.3g}: {percent(rate)} fail"
+                f"{some.min():.3g} to {some.max():.3g}: {percent(rate)} fail"
             )
     hits = is_hit.astype(np.float64)
     places = played.starts[is_hit & (played.counts > 0)]
     return Hits(int(is_hit.sum()), len(played), "episodes", hits, places, details)
 
 
-def _by_task(played: Played) -> Any:
-    """Yield tasks with a difficulty: number, episodes, (E,) hardness, the usual one."""
+def _by_task(played: Played) -> Iterator[tuple[int, Bools, Floats]]:
+    """Yield tasks with a difficulty: their number, episodes, and (E,) hardness."""
     for number, task in enumerate(played.tasks):
         rows = (played.task == number) & np.isfinite(played.difficulty)
-        if not rows.any():
-            continue
-        hardness, usual = played.difficulty, task.usual_difficulty
-        if task.measure == CHANCE:
-            hardness, usual = 1 - hardness, 1 - usual
-        yield number, rows, np.nan_to_num(hardness), usual
+        if rows.any():
+            yield number, rows, _hardness(task.measure, played.difficulty)
+
+
+def _hardness(measure: str, difficulty: Floats) -> Floats:
+    """Return a number that is greater for a harder task; 0 where it is unknown."""
+    return np.nan_to_num(1 - difficulty if measure == CHANCE else difficulty)
+
+
+def _usual_hardness(task: Task) -> float:
+    """Return the median with the defaults of the id; NaN: it has no such measure."""
+    usual = usual_play(task.group.id)
+    if usual is None or usual.measure != task.measure:
+        return np.nan
+    return float(np.median(_hardness(task.measure, usual.difficulty)))
 
 
 def _compare(played: Played, number: int, rows: Bools) -> str:
     """Return a line on the difficulty of a task beside that of its id's defaults."""
-    task = played.tasks[number]
-    usual = (
-        "unknown" if np.isnan(task.usual_difficulty) else f"{task.usual_difficulty:.3g}"
-    )
+    task, usual = played.tasks[number], usual_play(played.tasks[number].group.id)
     median = np.median(played.difficulty[rows])
-    return f"{task.group.id}: {median:.3g} {task.measure} (median); with its defaults {usual}"
+    line = f"{task.group.id}: {median:.3g} {task.measure} (median)"
+    if usual is None or usual.measure != task.measure:
+        return line
+    return f"{line}; with its defaults {np.nanmedian(usual.difficulty):.3g}"
 
 
 @kind(
@@ -320,13 +339,13 @@ def _compare(played: Played, number: int, rows: Bools) -> str:
     "a higher temperature, larger groups (`group_size`), tasks of middle difficulty "
     "(`draw_levels`), `advantage_info=True` as dense reward; leave such groups out",
     least=0.5,
-    is_signal=True,
+    explains=False,
 )
 def variance(evidence: Evidence) -> Hits | None:
     """Count groups whose returns are equal."""
     played = evidence.played
     groups, sizes = groups_of(played)
-    if not (sizes > 1).any() or evidence.lost < 0.15:
+    if not (sizes > 1).any() or evidence.lost < _SOME_LOSS:
         return None
     returns = np.where(
         np.isfinite(played.recorded_returns), played.recorded_returns, played.returns
@@ -343,7 +362,7 @@ def variance(evidence: Evidence) -> Hits | None:
         members.setdefault(group, []).append(place)
     for group in np.flatnonzero(is_group).tolist():
         rows = members[group]
-        best += bool((evidence.stakes[rows] < 0.05).all())
+        best += bool((evidence.stakes[rows] < _BEST).all())
         first = played.recorded[rows[0]].answers
         answers += all(played.recorded[row].answers == first for row in rows[1:])
     details = [
