@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from roll_vec.recordings.events import BatchEvent
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import action_names
-from roll_vec.vector.known_infos import episode_successes
+from roll_vec.vector.known_infos import UNKNOWN, episode_successes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,6 +66,8 @@ class Played:
         unknown.
     terminated, truncated, is_refused : (E,) bool
         Neither end: the answers ran out.
+    success : (E,) int8
+        1 or 0 at the end of the episode, -1: the environment does not say.
     episode, turn : (N,) int64
     rewards, recorded_rewards, advantages : (N,) float64
         NaN: unknown, or not played.
@@ -90,6 +93,7 @@ class Played:
         self.returns, self.recorded_returns = np.zeros((2, num))
         self.best, self.best_length, self.difficulty = np.full((3, num), np.nan)
         self.terminated, self.truncated, self.is_refused = np.zeros((3, num), np.bool_)
+        self.success = np.full(num, UNKNOWN, np.int8)
         self.episode = np.repeat(np.arange(num), self.counts)
         self.turn = np.arange(len(self.episode)) - self.starts[self.episode]
         size = len(self.episode)
@@ -202,7 +206,7 @@ class _Columns:
         options = getattr(getattr(envs, "engine", None), "options", None)
         # Other games that know success end episodes by a limit of their rules, too.
         self._has_risk = getattr(options, "action_advantages", None) is not None
-        self._numbers: dict[Any, int] = {}
+        self._numbers = _Numbers()
         episodes = task.group.episodes
         self._has_prompts = isinstance(self._space, Text) and any(
             episode.prompts is not None for episode in episodes
@@ -213,7 +217,7 @@ class _Columns:
 
     def add(self, event: BatchEvent) -> None:
         """Add a reset or a step."""
-        boards = digest_rows(self._space, self._num_envs, event.observations, {})
+        boards = self._digest(event.observations)
         if event.is_reset:
             self._boards = np.where(event.starts, boards, self._boards)
         else:
@@ -221,8 +225,15 @@ class _Columns:
             self._boards = boards
         self._observations = event.observations
 
+    def _digest(self, observations: Any) -> NDArray[np.uint32]:
+        """Return (num_envs,) digests of a batch of observations."""
+        if isinstance(self._space, Text):
+            codes = (zlib.crc32(text.encode("utf-8", "replace")) for text in observations)
+            return np.fromiter(codes, np.uint32, self._num_envs)
+        return digest_rows(self._space, self._num_envs, observations, {})
+
     def _add_step(self, event: BatchEvent, boards: NDArray[np.uint32]) -> None:
-        played, infos = self._played, event.infos
+        played = self._played
         rows = np.flatnonzero(event.plays)
         episodes = self._task.group.places[self._plan.episodes[rows]]
         turns = self._plan.turns[rows]
@@ -235,60 +246,74 @@ class _Columns:
             self._boards[rows],
             boards[rows],
         )
-        changes = boards[rows] != self._boards[rows]
-        ends = event.terminations[rows] | event.truncations[rows]
-        played.is_effective[places] = (
-            infos["action_is_effective"][rows]
-            if ("action_is_effective" in infos)
-            else changes | ends
-        )
-        if "action_is_valid" in infos:
-            played.is_valid[places] = infos["action_is_valid"][rows]
-        if "advantage" in infos:
-            advantages = infos["advantage"][rows]
-            played.advantages[places] = advantages
-            played.is_dead_end[places] = advantages <= -DEAD_END_LOSS
+        is_end = event.terminations[rows] | event.truncations[rows]
+        changes = (boards[rows] != self._boards[rows]) | is_end
+        infos = event.infos
+        played.is_effective[places] = _read(infos, "action_is_effective", rows, changes)
+        played.is_valid[places] = _read(infos, "action_is_valid", rows, True)
+        advantages = _read(infos, "advantage", rows, np.nan)
+        played.advantages[places] = advantages
+        played.is_dead_end[places] = advantages <= -DEAD_END_LOSS
+        if is_end.any():
+            last = places[is_end]
+            success = episode_successes(self._envs, event.last_infos, rows[is_end])
+            played.success[episodes[is_end]] = success
             if self._has_risk:
                 # Such as a hole in the ice, by an action that risked it.
-                success = episode_successes(self._envs, infos, rows)
-                is_lost = event.terminations[rows] & (success == 0)
-                played.is_dead_end[places] |= is_lost & (advantages < 0)
+                is_lost = event.terminations[rows[is_end]] & (success == 0)
+                played.is_dead_end[last] |= is_lost & (played.advantages[last] < 0)
+        actions = event.actions
         if self._has_texts or self._has_prompts:
-            self._add_texts(rows.tolist(), episodes.tolist(), turns.tolist(), infos)
-        else:
-            self._add_answers(places, event.actions, rows)
-
-    def _add_answers(self, places: Ints, actions: Any, rows: Ints) -> None:
-        if isinstance(actions, np.ndarray) and actions.dtype.kind in "iu":
+            self._add_texts(event, rows, places)
+        elif isinstance(actions, np.ndarray) and actions.dtype.kind in "iu":
             if actions.ndim == 1:
-                self._played.answers[places] = actions[rows]
+                played.answers[places] = actions[rows]
 
-    def _add_texts(
-        self, rows: list[int], episodes: list[int], turns: list[int], infos: Any
-    ) -> None:
-        played = self._played
-        contents, reasons = infos.get("action_content"), infos.get("reason")
-        for row, episode, turn in zip(rows, episodes, turns, strict=True):
-            place = played.starts[episode] + turn
-            recorded = played.recorded[episode]
-            if self._has_texts:
-                answer = (contents is not None and contents[row]) or recorded.answers[
-                    turn
-                ]
-                played.answers[place] = self._numbers.setdefault(
-                    answer, len(self._numbers)
-                )
-            if reasons is not None and isinstance(reasons[row], str):
-                played.reasons[int(place)] = reasons[row]
-            prompts = recorded.prompts
-            if self._has_prompts and prompts is not None and turn < len(prompts):
-                observation = self._observations[row]
-                played.is_prompt_cut[place] = is_cut_in(prompts[turn], observation)
+    def _add_texts(self, event: BatchEvent, rows: Ints, places: Ints) -> None:
+        """Number the answers by their actions, and compare prompts with observations."""
+        played, infos = self._played, event.infos
+        episodes, turns = played.episode[places].tolist(), played.turn[places].tolist()
+        recorded = played.recorded
+        if self._has_texts:
+            contents = infos["action_content"][rows].tolist()
+            number = self._numbers
+            played.answers[places] = [
+                number[content or recorded[episode].answers[turn]]
+                for content, episode, turn in zip(contents, episodes, turns, strict=True)
+            ]
+        if "reason" in infos:
+            reasons = zip(places.tolist(), infos["reason"][rows].tolist(), strict=True)
+            played.reasons.update((at, why) for at, why in reasons if why is not None)
+        if self._has_prompts:
+            texts = [self._observations[row] for row in rows.tolist()]
+            played.is_prompt_cut[places] = [
+                is_cut_in((recorded[episode].prompts or ())[turn : turn + 1], text)
+                for text, episode, turn in zip(texts, episodes, turns, strict=True)
+            ]
 
 
-def is_cut_in(prompt: str, observation: str) -> bool:
-    """Return whether a prompt has one half of an observation, but not the other."""
-    text = observation.strip()
+def _read(infos: Mapping[str, Any], name: str, rows: Ints, default: Any) -> Any:
+    """Return an info of some environments, the default where they do not have it."""
+    if name not in infos:
+        return np.broadcast_to(default, rows.shape)
+    mask = infos.get(f"_{name}")
+    values = infos[name][rows]
+    return values if mask is None else np.where(mask[rows], values, default)
+
+
+class _Numbers(dict[Any, int]):
+    """Numbers of values, from 0 in the order of their first use."""
+
+    def __missing__(self, value: Any) -> int:
+        self[value] = number = len(self)
+        return number
+
+
+def is_cut_in(prompts: Sequence[str], observation: str) -> bool:
+    """Return whether a prompt, if there is one, has one half of an observation only."""
+    if not prompts or observation in prompts[0]:
+        return False
+    text, prompt = observation.strip(), prompts[0]
     if len(text) < _SHORTEST or text in prompt:
         return False
     half = len(text) // 2

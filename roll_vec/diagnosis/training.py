@@ -12,6 +12,7 @@ from roll_vec.diagnosis.best_play import CHANCE, usual_play
 from roll_vec.diagnosis.findings import Evidence, Hits, kind, percent, quote_counts
 from roll_vec.diagnosis.played import Bools, Floats, Ints, Played, Task
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.vector.known_infos import UNKNOWN
 
 # Recorded and replayed rewards are equal up to the rounding of float32 and of JSON.
 _TOLERANCE = 1e-4
@@ -41,8 +42,6 @@ def reward(evidence: Evidence) -> Hits | None:
     """Count episodes with other rewards, by the way in which they differ."""
     played = evidence.played
     known = np.isfinite(played.recorded_returns) & (played.counts > 0)
-    if not known.any():
-        return None
     recorded = np.where(played.is_played, played.recorded_rewards, 0.0)
     has_turns = np.isfinite(played.sum_by_episode(recorded))
     rewards = np.where(played.is_played, played.rewards, 0.0)
@@ -53,26 +52,33 @@ def reward(evidence: Evidence) -> Hits | None:
     totals = ~np.isclose(
         played.recorded_returns, played.returns, rtol=_TOLERANCE, atol=_TOLERANCE
     )
-    longer = (played.lengths < played.counts) & ~played.is_refused
-    is_hit = known & (np.where(has_turns, by_turn, False) | totals | longer)
+    is_longer = (played.lengths < played.counts) & ~played.is_refused
+    success = np.array(
+        [UNKNOWN if each.success is None else each.success for each in played.recorded]
+    )
+    both = (success != UNKNOWN) & (played.success != UNKNOWN)
+    is_other_end = both & (success != played.success)
+    has_other_rewards = np.where(has_turns, by_turn, False) | totals
+    is_hit = (known & has_other_rewards) | is_longer | is_other_end
     forms: Counter[str] = Counter()
     for place in np.flatnonzero(is_hit).tolist():
         rows = slice(played.starts[place], played.starts[place] + played.lengths[place])
-        forms[
-            "the world ends the episode before its last answer"
-            if longer[place]
-            else _form(recorded[rows], rewards[rows])
-            if has_turns[place]
-            else "the recorded return differs"
-        ] += 1
+        if is_longer[place]:
+            form = "the world ends the episode before its last answer"
+        elif is_other_end[place] and not has_other_rewards[place]:
+            form = "the recorded success is not that of the world"
+        elif has_turns[place]:
+            form = _form(recorded[rows], rewards[rows])
+        else:
+            form = "the recorded return is not that of the world"
+        forms[form] += 1
     first = played.starts + np.zeros(len(played), int)
     at = np.flatnonzero(differs)
     _, firsts = np.unique(played.episode[at], return_index=True)
     first[played.episode[at[firsts]]] = at[firsts]
     hits = is_hit.astype(np.float64)
     details = quote_counts(forms)
-    count, total = int(is_hit.sum()), int(known.sum())
-    return Hits(count, total, "episodes", hits, first[is_hit], details)
+    return Hits(int(is_hit.sum()), len(played), "episodes", hits, first[is_hit], details)
 
 
 def _form(recorded: Floats, rewards: Floats) -> str:
