@@ -51,7 +51,7 @@ def look_up(
     cache: dict[bytes, Any],
     keys: list[bytes],
     compute: Callable[[Ids], Any],
-    limit: int = MAX_STATES,
+    limit: int,
 ) -> list[Any]:
     """Return the values of keys; those that a cache does not have are computed.
 
@@ -186,7 +186,7 @@ class AdvantageEngine(ArrayEngine):
             moves: Floats = self.options.count_moves(some, self.num_threads)
             return moves.tolist()  # type: ignore[no-any-return]
 
-        return np.array(look_up(self._cache, keys, count))
+        return np.array(look_up(self._cache, keys, count, MAX_STATES))
 
 
 def make_engine(

@@ -135,6 +135,7 @@ TEXT_OBSERVATIONS = tuple(name for name in (*TEXTS, *POOLS) if "Lamps" not in na
 _ROOMS = ["#####\n#@$.#\n#####", " ####\n##+ #\n# *$ #\n#.$  #\n######"]
 _MAPS = [["SFF", "FHG"], ["SHF", "FFG"], ["FSF", "HFG"]]
 _ANSWER = "<answer>(.*?)</answer>"
+_INFOS = {"action_mask": True, "seed_info": True, "level_info": True}
 _DEAD_ENDS = {"deadlock": True, "terminate_on_deadlock": True}
 # Cases with keywords of their environments, for lockstep and unrolls.
 VARIANTS = [
@@ -148,7 +149,7 @@ VARIANTS = [
     ("roll_vec/Sokoban-v0", {"levels": _ROOMS, "dim_room": (6, 6), "num_boxes": 3}),
     (
         "roll_vec/Sokoban-v0",
-        {"action_mask": True, "seed_info": True, "level_info": True, "num_levels": 4},
+        {**_INFOS, "advantage_info": True, "num_levels": 4},
     ),
     ("roll_vec/Sokoban-v0", _DEAD_ENDS),
     (
@@ -165,13 +166,14 @@ VARIANTS = [
             "action_pattern": _ANSWER,
             "action_separator": "||",
             "max_actions_per_turn": 3,
+            "advantage_info": True,
         },
     ),
     ("roll_vec/FrozenLake-v1", {"is_slippery": False, "reward_schedule": (5, -1, 0.1)}),
     ("roll_vec/FrozenLake-v1", {"desc": ["SSF", "FHG"], "success_rate": 0.9}),
     (
         "roll_vec/RandomFrozenLake-v0",
-        {"action_mask": True, "seed_info": True, "level_info": True},
+        {**_INFOS, "advantage_info": True},
     ),
     ("roll_vec/RandomFrozenLake-v0", {"levels": _MAPS, "start_level": 1}),
     (
@@ -180,7 +182,10 @@ VARIANTS = [
     ),
     ("roll_vec/RandomFrozenLake-v0 text", {"num_levels": 5}),
     ("roll_vec/Countdown-v0", {"max_steps": 3, "max_episode_steps": None}),
-    ("roll_vec/Countdown-v0", {"max_steps": 3, "format_penalty": -0.5}),
+    (
+        "roll_vec/Countdown-v0",
+        {"max_steps": 3, "format_penalty": -0.5, "advantage_info": True},
+    ),
     ("roll_vec/Countdown-v0", {"action_pattern": "<answer>(.*?)</answer>"}),
     ("tests_vector/Lamps-v0", {"action_mode": "text", "action_separator": "|"}),
     ("roll_vec/FrozenLake-v1", {"success_rate": 0, "reward_schedule": (10, -1, -0.01)}),
