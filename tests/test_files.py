@@ -21,7 +21,7 @@ from roll_vec.envs.sokoban import Sokoban
 from roll_vec.envs.webshop import Catalogue, WebShop
 from roll_vec.errors import InvalidFileError, InvalidOptionError, RollVecError
 from roll_vec.evaluation import find_split
-from roll_vec.evaluation.results import ResultHeader, ResultLog, read_results
+from roll_vec.evaluation.result_files import ResultHeader, ResultLog, read_results
 from roll_vec.pool.factories import resolve_paths
 from roll_vec.storage import data_files
 from roll_vec.storage.files import check_regular, replace_file

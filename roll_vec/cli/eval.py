@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from roll_vec.cli import _verify
 from roll_vec.cli._errors import (
     FAILURE,
     INTERRUPTED,
@@ -44,7 +45,8 @@ from roll_vec.evaluation import (
 )
 from roll_vec.evaluation.chat import ChatError, chat_keywords, play_chat_episodes
 from roll_vec.evaluation.episodes import EpisodeRecord
-from roll_vec.evaluation.results import Comparison, Play, ResultHeader
+from roll_vec.evaluation.result_files import ResultHeader
+from roll_vec.evaluation.results import Comparison, Play
 from roll_vec.evaluation.splits import SPLITS, WEBSHOP, Split, shop_keywords, splits_of
 from roll_vec.evaluation.statistics import Interval
 from roll_vec.recordings.setup import current_versions
@@ -74,6 +76,7 @@ examples:
       --out mine.jsonl
   roll-vec eval run roll_vec/Countdown-v0 --split test --num-episodes 500 \\
       --policy http://localhost:8000/v1 --model NAME --out model.jsonl
+  roll-vec eval verify mine.jsonl
   roll-vec eval compare model.jsonl mine.jsonl
 """
 
@@ -110,6 +113,8 @@ def add_parser(commands: Any) -> None:
     parser.add_shared("ID")
     parser.option("--split", "the set of episodes", "NAME", required=True)
     parser.option("-o", "of WebShop: products and the other files of a shop")
+
+    _verify.add_parser(inner)
 
     text = "Print the differences between two files of results, B minus A."
     summary = "compare two files of results"

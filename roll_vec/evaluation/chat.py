@@ -22,13 +22,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 from gymnasium.spaces import Text
 
 from roll_vec.errors import InvalidOptionError, MissingExtraError, RollVecError
 from roll_vec.evaluation.episodes import EpisodeRecord
 from roll_vec.evaluation.splits import Split
+from roll_vec.evaluation.turns import EpisodeTurns
 from roll_vec.options import check_choice, check_int, check_number
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.sessions import Session, Sessions
@@ -195,8 +196,12 @@ class _ChatClient:
             if getattr(endpoint, name) is not None:
                 self._fields[name] = getattr(endpoint, name)
 
-    async def answer(self, instruction: str | None, turns: Sequence[str]) -> str:
-        """Return the model's answer; a refusal, or none, is the empty text.
+    async def answer(
+        self, instruction: str | None, turns: Sequence[str]
+    ) -> tuple[str, bool]:
+        """Return the model's answer, and whether its longest length cut it.
+
+        A refusal, or no answer, is the empty text.
 
         Half of a surrogate pair, which UTF-8 lacks, is a question mark: in the request
         and in the answer.  In the request a blank stands for an empty message, which
@@ -236,8 +241,9 @@ class _ChatClient:
             if not response.choices or response.choices[0].message is None:
                 # Some servers send their error with the status 200.
                 raise LookupError(response.model_dump_json(exclude_none=True))
-            content = response.choices[0].message.content
-            return _replace_halves(content or "")
+            choice = response.choices[0]
+            is_cut = getattr(choice, "finish_reason", None) == "length"
+            return _replace_halves(choice.message.content or ""), is_cut
         except asyncio.TimeoutError:
             message = f"no complete response within {self._seconds:g} seconds"
             raise TimeoutError(message) from None
@@ -300,7 +306,10 @@ def play_chat(
     InvalidOptionError
         If an argument, or the key, cannot be used.
     """
-    return in_order(_Conversations(envs, seeds, endpoint).episodes())
+    conversations = _Conversations(envs, seeds, endpoint)
+    return in_order(
+        (index, trajectory) for index, trajectory, _ in conversations.episodes()
+    )
 
 
 def play_chat_episodes(
@@ -322,7 +331,8 @@ def play_chat_episodes(
     numbers = list(range(len(split)) if episodes is None else episodes)
     seeds = [split.seeds[number] for number in numbers]
     conversations = _Conversations(envs, seeds, endpoint)
-    for index, trajectory in conversations.episodes():
+    for index, trajectory, cut in conversations.episodes():
+        steps = trajectory.observations, trajectory.actions, trajectory.rewards
         yield EpisodeRecord(
             episode=numbers[index],
             seed=seeds[index],
@@ -332,6 +342,7 @@ def play_chat_episodes(
             terminated=trajectory.terminated,
             truncated=trajectory.truncated,
             fault=trajectory.fault,
+            turns=EpisodeTurns.of_texts(*steps, cut),
         )
 
 
@@ -368,6 +379,10 @@ def chat_keywords(split: Split, keywords: dict[str, Any]) -> dict[str, Any]:
     return keywords
 
 
+# An episode, and the turns whose answers were cut.
+_Played: TypeAlias = tuple[Trajectory, list[int]]
+
+
 class _Conversations:
     """The thread of an event loop in which each environment has a conversation."""
 
@@ -379,13 +394,13 @@ class _Conversations:
         self._client = _ChatClient(endpoint)
         self._envs, self._sessions, self._seeds = envs, Sessions(envs), seeds
 
-    def episodes(self) -> Iterator[tuple[int, Trajectory]]:
+    def episodes(self) -> Iterator[tuple[int, Trajectory, list[int]]]:
         """Hold all conversations; in the end, close the environments.
 
         Yields
         ------
-        index, trajectory
-            Each when it has ended.
+        index, trajectory, cut
+            Each when it has ended.  The last are the turns whose answers were cut.
         """
         loop = asyncio.new_event_loop()
         thread = threading.Thread(
@@ -394,7 +409,7 @@ class _Conversations:
         waiting = iter(enumerate(self._seeds))
         count = min(self._envs.num_envs, len(self._seeds))
         idle = [self._sessions.open(0) for _ in range(count)]
-        playing: dict[Future[Trajectory], tuple[int, Session]] = {}
+        playing: dict[Future[_Played], tuple[int, Session]] = {}
         thread.start()
         try:
             while True:
@@ -409,7 +424,7 @@ class _Conversations:
                 for future in wait(playing, 0.2, FIRST_COMPLETED).done:
                     index, session = playing.pop(future)
                     idle.append(session)
-                    yield index, future.result()
+                    yield index, *future.result()
         finally:
             asyncio.run_coroutine_threadsafe(self._end(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
@@ -426,21 +441,21 @@ class _Conversations:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._client.close()
 
-    async def _play(self, session: Session, seed: int) -> Trajectory:
-        """Play one episode."""
+    async def _play(self, session: Session, seed: int) -> _Played:
+        """Play one episode; return the turns whose answers were cut as well."""
         envs, env_id = self._envs, session.env_id
         old_count = fault_counts(envs)[env_id]
         observation, info = await session.reset_async(seed=seed)
         episode, turns = OpenEpisode(observation, info), [observation]
         terminated = truncated = False
-        fault = None
+        fault, cut = None, []
         if fault_counts(envs)[env_id] > old_count:
             # Another episode begins in its place: nobody has to play it.
             fault, truncated = fault_of(info) or SKIPPED, True
         instruction = instruction_of(info)
         while not (terminated or truncated):
             try:
-                action = await self._client.answer(instruction, turns)
+                action, is_cut = await self._client.answer(instruction, turns)
             except ChatError:
                 raise
             except Exception as error:
@@ -448,9 +463,12 @@ class _Conversations:
                 break
             results = await session.step_async(action)
             observation, reward, terminated, truncated, info = results
+            if is_cut:
+                cut.append(len(episode.actions))
             episode.add(action, observation, reward, info)
             turns += [action, observation]
         id = "" if envs.spec is None else envs.spec.id
         success = episode_success(envs, env_id, info)
         fault = fault or fault_of(info)
-        return episode.end(id, seed, terminated, truncated, success, fault)
+        flags = terminated, truncated, success
+        return episode.end(id, seed, *flags, fault), cut

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation.splits import FREE_KEYWORDS, Split
 from roll_vec.evaluation.statistics import Interval, mean_interval, wilson_interval
+from roll_vec.evaluation.turns import EpisodeTurns, TurnRecorder, write_marks
 from roll_vec.recordings import BatchEvent
 from roll_vec.recordings.driver import play_steps
 from roll_vec.recordings.episodes import EpisodeAccount
@@ -44,6 +45,8 @@ class EpisodeRecord:
     fault : str or None
         The reason why the episode ended, if the environment object or the policy
         failed.
+    turns : EpisodeTurns or None
+        Answers, rewards and marks; None: they were not kept.
     """
 
     episode: int
@@ -54,6 +57,7 @@ class EpisodeRecord:
     terminated: bool
     truncated: bool
     fault: str | None = None
+    turns: EpisodeTurns | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -107,11 +111,16 @@ def play_split(split: Split, envs: Any, policy: Policy) -> EpisodeResults:
     InvalidOptionError
         If the environments are not of this split, or not in ``Disabled`` mode.
     """
-    return EpisodeResults.of(play_episodes(split, envs, policy))
+    return EpisodeResults.of(play_episodes(split, envs, policy, keep_turns=False))
 
 
 def play_episodes(
-    split: Split, envs: Any, policy: Policy, episodes: Sequence[int] | None = None
+    split: Split,
+    envs: Any,
+    policy: Policy,
+    episodes: Sequence[int] | None = None,
+    *,
+    keep_turns: bool = True,
 ) -> Iterator[EpisodeRecord]:
     """Play some episodes of a split once, each to its end.
 
@@ -128,6 +137,8 @@ def play_episodes(
         of observations alone is ``lambda turn: function(turn.observations)``.
     episodes : sequence of int, optional
         Different numbers from 0 to ``len(split) - 1``; None: all.
+    keep_turns : bool
+        False: the records have no `EpisodeTurns`, which saves some time.
 
     Yields
     ------
@@ -146,8 +157,10 @@ def play_episodes(
     def act(turn: Turn) -> Any:
         return policy(replace(turn, episodes=numbers[turn.episodes]))
 
-    plan, account = SeedPlan(envs, seeds, act), EpisodeAccount(envs)
-    return _records(plan, numbers, seeds, account, play_steps(envs, plan))
+    plan = SeedPlan(envs, seeds, act)
+    recorder = TurnRecorder(envs) if keep_turns else None
+    accounts = EpisodeAccount(envs), recorder
+    return _records(plan, numbers, seeds, *accounts, play_steps(envs, plan))
 
 
 def _records(
@@ -155,10 +168,13 @@ def _records(
     numbers: NDArray[np.int64],
     seeds: list[int],
     account: EpisodeAccount,
+    recorder: TurnRecorder | None,
     events: Iterator[BatchEvent],
 ) -> Iterator[EpisodeRecord]:
     """Yield the episodes that events end."""
     for event in events:
+        if recorder is not None:
+            recorder.add(event)
         episodes = account.add(event)
         faults = faults_of(event.last_infos) if len(episodes) else {}
         columns = (column.tolist() for column in vars(episodes).values())
@@ -166,10 +182,12 @@ def _records(
             place = int(plan.episodes[env_id])
             fault = faults.get(env_id)
             total_reward, length = sums
+            turns = None if recorder is None else recorder.turns(env_id)
             if plan.is_skipped(env_id):
                 # The episode that a pool plays in its place does not count.
                 fault, success = fault or SKIPPED, 0
                 total_reward, length, terminated, truncated = 0.0, 0, False, True
+                turns = turns and EpisodeTurns([], [], write_marks([], [0]))
             yield EpisodeRecord(
                 episode=int(numbers[place]),
                 seed=seeds[place],
@@ -179,6 +197,7 @@ def _records(
                 terminated=terminated,
                 truncated=truncated,
                 fault=fault,
+                turns=turns,
             )
 
 

@@ -163,6 +163,11 @@ class AnswerPlan(SeedPlan):
         """The turns of each environment's episode before the last event."""
         return self._steps
 
+    @property
+    def num_playing(self) -> int:
+        """The number of environments whose episode goes on."""
+        return int(np.count_nonzero(self._playing))
+
     def play(self) -> Iterator[BatchEvent]:
         """Play all episodes, and yield each reset and step of the batch.
 

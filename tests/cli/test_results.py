@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from roll_vec.evaluation import find_split
-from roll_vec.evaluation.results import read_results
+from roll_vec.evaluation.result_files import read_results
 from roll_vec.seeding import episode_seed
 from tests.cli.conftest import changed_run
 from tests.cli.small_envs import SILENT

@@ -3,6 +3,8 @@
 Intervals and paired differences equal their definitions and the literature.
 """
 
+import base64
+import bz2
 import json
 import math
 import random
@@ -26,13 +28,14 @@ from roll_vec.evaluation import (
     wilson_interval,
 )
 from roll_vec.evaluation.episodes import EpisodeRecord
-from roll_vec.evaluation.results import ResultHeader, ResultLog, read_results
+from roll_vec.evaluation.result_files import ResultHeader, ResultLog, read_results
 from roll_vec.evaluation.statistics import (
     mcnemar_p_value,
     mean_interval,
     paired_mean_interval,
     paired_rate_interval,
 )
+from roll_vec.evaluation.turns import EpisodeTurns
 from tests.golden import assert_golden
 
 SPLIT = find_split("roll_vec/RandomFrozenLake-v0", "test-no-slip")
@@ -40,6 +43,7 @@ KEYWORDS = {"obs_mode": "text", "special_token_list": ("a",)}
 POLICY = {"name": "random", "seed": 0}
 HEADER = ResultHeader.of(SPLIT, KEYWORDS, POLICY, {"roll-vec": "0.2.0"})
 NUM = 20
+DATA = Path(__file__).parent / "data"
 
 
 def record(episode, total_reward=0.0, **values):
@@ -58,13 +62,29 @@ def write(path, records, header=HEADER):
 
 
 def test_a_file_is_the_golden_file(tmp_path):
-    records = [record(3, 0.1 + 0.2), record(0, 1.0), record(1, fault='no\n"é')]
+    half_pair = EpisodeTurns(["one", "é\ud800"], [0.1, 0.2], "0" * 20, [1])
+    array = EpisodeTurns(np.array([[0.1]], np.float32), [1.0], "0" * 16)
+    records = [record(3, 0.1 + 0.2, turns=half_pair), record(0, 1.0, turns=array)]
+    records.append(record(1, fault='no\n"é'))
     path = write(tmp_path / "a.jsonl", records)
-    assert_golden(Path(__file__).parent / "data" / "results.jsonl", path.read_bytes())
+    assert_golden(DATA / "results.jsonl", path.read_bytes())
     content = read_results(path)
     assert content.header == HEADER
     assert list(content.records.values()) == [records[1], records[2], records[0]]
+    assert [content.records[i].turns for i in (1, 3)] == [None, half_pair]
+    assert content.records[0].turns.answers.tobytes() == array.answers.tobytes()
+    assert (content.num_episodes, content.is_complete) == (4, False)
     assert not list(tmp_path.glob(".*"))
+
+
+def test_files_of_version_1_are_read_but_not_continued(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_bytes((DATA / "results_v1.jsonl").read_bytes())
+    content = read_results(path)
+    assert (content.version, len(content.records), content.header) == (1, 3, HEADER)
+    with pytest.raises(InvalidOptionError, match="has version 1 of the format"):
+        ResultLog(path, HEADER)
+    assert len(compare_results(path, path)) == 3
 
 
 # --------------------------------------------------------------------- interruptions
@@ -142,14 +162,14 @@ def test_an_evaluation_goes_on_from_any_interruption(run, tmp_path, monkeypatch,
 
     counter = Steps(tmp_path, 10**6)
     play(whole, counter)
-    num_steps, is_complete = 10**6 - counter.left, False
+    num_steps, is_complete, was_killed = 10**6 - counter.left, False, False
     while not is_complete:
         try:
-            play(
-                parts, Steps(tmp_path, rng.randrange(2 * num_steps), rng.random() < 0.5)
-            )
+            steps = Steps(tmp_path, rng.randrange(2 * num_steps), rng.random() < 0.5)
+            play(parts, steps)
             is_complete = True
         except Interruption:
+            was_killed |= steps.stays_dead
             if parts.exists() and rng.random() < 0.5:
                 # A crash within the last line.
                 lines = parts.read_bytes().splitlines(keepends=True)
@@ -157,7 +177,9 @@ def test_an_evaluation_goes_on_from_any_interruption(run, tmp_path, monkeypatch,
                 parts.write_bytes(b"".join(lines if len(lines) > 1 else []))
                 parts.stat().st_size or parts.unlink()
     assert parts.read_bytes() == whole.read_bytes()
-    assert sorted(tmp_path.iterdir()) == [parts, whole]
+    # Only a process that is killed leaves the file that would have replaced another.
+    left = tmp_path.glob("[!.]*" if was_killed else "*")
+    assert sorted(left) == [parts, whole]
 
 
 def test_nothing_is_played_twice(run, tmp_path):
@@ -174,7 +196,7 @@ def test_nothing_is_played_twice(run, tmp_path):
         with pytest.raises(KeyboardInterrupt):
             run(3, **own, on_progress=stop)
         assert counts[0] == (num_before, 0)
-        assert len(path.read_bytes().splitlines()) == num_before + 7 + 1
+        assert len(path.read_bytes().splitlines()) == num_before + 7 + 2
     records = run(64, **own)
     for num in (NUM, 5):
         assert run(64, **own, play=pytest.fail, num=num) == records[:num]
@@ -183,14 +205,21 @@ def test_nothing_is_played_twice(run, tmp_path):
 
 
 def test_each_line_is_in_the_file_before_it_is_closed(tmp_path):
-    path = write(tmp_path / "a.jsonl", [record(0), record(1)])
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-1])
+    whole = write(tmp_path / "a.jsonl", [record(0), record(1)]).read_bytes()
+    path = tmp_path / "b.jsonl"
     with ResultLog(path, HEADER) as log:
-        assert list(log.records) == [0]
+        log.add(record(0))
         log.add(record(1))
-        assert len(path.read_bytes()) == len(whole)
+        lines = path.read_bytes()
     assert path.read_bytes() == whole
+    # A crash within the last line: of a run that goes on, or of a complete file.
+    for content, episodes in ((lines[:-1], [0]), (whole[:-1], [])):
+        path.write_bytes(content)
+        with ResultLog(path, HEADER) as log:
+            assert list(log.records) == episodes
+            log.add(record(0))
+            log.add(record(1))
+        assert path.read_bytes() == whole
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="no limit of file sizes")
@@ -203,11 +232,11 @@ def test_a_full_disk_is_an_error_and_the_log_goes_on(tmp_path):
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(old) + 20, limits[1]))
         with pytest.raises(InvalidFileError, match="cannot be written: File too large"):
-            write(path, [record(1)])
+            write(path, [record(1, fault="long" * 99)])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
-    assert path.read_bytes().startswith(old)
+    assert list(read_results(path).records) == [0]
     assert not list(tmp_path.glob(".*"))
     assert list(read_results(write(path, [record(1)])).records) == [0, 1]
 
@@ -258,19 +287,45 @@ def swap(line, old, new):
     return change
 
 
+def packed(content):
+    """Return a change of the lines of a file: of its packed part."""
+
+    def change(lines):
+        plain = content
+        if not isinstance(content, bytes):
+            columns = content
+            if isinstance(content, dict):
+                columns = {"episodes": [[0, 2]], "terminated": [1, 1]}
+                columns |= {"truncated": [1, 1], "rewards": [[]] * 2, "cut": [[]] * 2}
+                columns |= {"answers": [[]] * 2, "marks": ["0" * 16] * 2, **content}
+            plain = json.dumps(columns).encode()
+        text = base64.b85encode(bz2.compress(plain, 1)).decode()
+        return [*lines[:-1], json.dumps({"episodes": 2, "packed": text}).encode()]
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda lines: [], "line 1: it is not JSON"),
         (lambda lines: [b"[]", *lines[1:]], "line 1: it is no JSON object"),
-        (swap(1, b'"version": 1', b'"version": 2'), "line 1: its version is 2"),
+        (swap(1, b'"version": 2', b'"version": 3'), "line 1: its version is 3"),
         (swap(1, b'"files": {}', b'"files": []'), "line 1: files is no dict"),
         (lambda lines: [lines[0], b"[" * 100_000], "line 2: it is not JSON"),
         (swap(2, b"0.0", b"1" + b"0" * 999), "line 2: int too large"),
         (swap(2, b"0.0", b"NaN"), "line 2: return is nan"),
-        (lambda lines: [*lines, lines[1]], "line 4: episode 0 stands there twice"),
+        (lambda lines: [*lines[:3], lines[1]], "line 4: episode 0 stands there twice"),
         (swap(2, b"false", b"0"), "line 2: success is 0"),
         (swap(2, b'"seed"', b'"sed"'), "line 2: no 'seed'"),
+        (swap(4, b'"episodes":2', b'"episodes":-2'), "line 4: episodes is -2"),
+        (swap(4, b'"packed":"', b'"packed":"a'), "line 4: packed is damaged"),
+        (packed([1]), "line 4: packed is damaged"),
+        (packed({"terminated": [1]}), "line 4: packed is damaged: .* its lists"),
+        (packed({"marks": ["0", "0"]}), "line 2: marks of 1 digits"),
+        (packed({"answers": [1, 1]}), "line 2: answers, rewards or cut are no"),
+        (packed(b"[" * 100_000), "line 4: packed is damaged"),
+        (packed(b" " * (1 << 28) + b"1"), "line 4: packed .* it has more than"),
     ],
 )
 def test_damage_is_an_error_that_names_the_line(tmp_path, change, message):
@@ -297,10 +352,10 @@ def test_what_cannot_be_used_is_an_error(run, tmp_path):
 
 def test_episodes_of_other_splits_are_refused(run, tmp_path):
     path = write(tmp_path / "a", [record(0), record(1)])
-    header, first, second = path.read_text("utf-8").splitlines()
+    header, first, second, last = path.read_text("utf-8").splitlines()
     for name, value in (("seed", 7), ("episode", -1), ("episode", len(SPLIT))):
         line = json.dumps({**json.loads(second), name: value})
-        path.write_text(f"{header}\n{first}\n{line}\n", "utf-8")
+        path.write_text(f"{header}\n{first}\n{line}\n{last}\n", "utf-8")
         with pytest.raises(InvalidFileError, match="not of roll_vec/RandomFrozenLake"):
             run(64, path=path, header=HEADER)
 

@@ -16,7 +16,7 @@ from roll_vec.envs.webshop import Catalogue
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation import evaluate, find_split, play_episodes, splits
 from roll_vec.evaluation.difficulty import draw_levels
-from roll_vec.evaluation.results import ResultHeader
+from roll_vec.evaluation.result_files import ResultHeader
 from roll_vec.registration import ENVIRONMENTS
 
 SHOP = "roll_vec/WebShop-v0"

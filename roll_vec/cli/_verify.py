@@ -1,0 +1,180 @@
+"""``roll-vec eval verify``: play the episodes of files again, and compare them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import gymnasium
+
+from roll_vec.cli._errors import FAILURE, file_errors
+from roll_vec.cli._options import add_command
+from roll_vec.cli._tables import count, print_table, progress
+from roll_vec.errors import InvalidFileError, InvalidOptionError, one_line
+from roll_vec.evaluation.differences import FileDifference
+from roll_vec.evaluation.episodes import EpisodeResults
+from roll_vec.evaluation.recorded_results import is_results
+from roll_vec.evaluation.verification import (
+    Verification,
+    verify_episodes,
+    verify_results,
+)
+from roll_vec.registration.any_id import find_spec, full_id
+
+_SUMMARY = "play the episodes of files again, and say whether they are the same"
+
+_DESCRIPTION = """\
+Play each episode of a file again, from its seed and its answers, without the
+model. It prints "same" and exits with 0; or it prints the first episode, turn
+and field that differ, and exits with 1. A file of roll-vec eval run --out is
+compared to the bit, with all episodes of its split. Of a dump of a trainer
+(--format) all is compared that it says: rewards, returns, success, ends, lengths.
+"""
+
+_EPILOG = """\
+Turns are counted from 1; turn 0 is the beginning. See docs/evaluation.md.
+
+examples:
+  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy oracle --out a.jsonl
+  roll-vec eval verify a.jsonl
+"""
+# Episodes that are named of those that differ.
+_MOST_NAMES = 8
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to those of ``roll-vec eval``."""
+    texts = _SUMMARY, _DESCRIPTION, _EPILOG
+    parser = add_command(commands, "verify", _run, *texts)
+    parser.option(
+        "FILE", "results, or a dump of a trainer", dest="files", type=Path, nargs="+"
+    )
+    parser.option(
+        "--format", "of a dump (default: recognized by the first lines)", "NAME"
+    )
+    parser.option(
+        "--id",
+        "the environment, for dumps that do not name it; of results: module:ID imports "
+        "the module that registers it",
+    )
+    parser.option(
+        "-o",
+        "keyword of the environment, for dumps; of WebShop's results: products and the "
+        "other files of a shop; may be repeated",
+    )
+    parser.option("--quiet", "no progress bar, no output: the exit code says all")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Verify each file, and return the exit code."""
+    is_same = True
+    if arguments.id is not None:
+        arguments.id = full_id(arguments.id)
+        find_spec(arguments.id)  # imports its module
+    for path in arguments.files:
+        with file_errors("FILE", path, "read"):
+            has_results = is_results(path)
+        start = perf_counter()
+        try:
+            verification = _verify(path, has_results, arguments)
+        except (InvalidFileError, InvalidOptionError, gymnasium.error.Error) as error:
+            is_same = False
+            if not arguments.quiet:
+                print_table(
+                    [("reason", one_line(error))], title=f"not verified: {path}"
+                )
+            continue
+        is_same &= verification.is_same
+        if not arguments.quiet:
+            _report(path, verification, perf_counter() - start)
+    return 0 if is_same else FAILURE
+
+
+def _verify(
+    path: Path, has_results: bool, arguments: argparse.Namespace
+) -> Verification:
+    with progress(arguments.quiet) as show:
+
+        def on_progress(num_done: int, total: int) -> None:
+            if show is not None:
+                show("episodes", num_done, total)
+
+        if has_results and arguments.format is None:
+            return verify_results(path, shop=arguments.options, on_progress=on_progress)
+        from roll_vec.recordings.readers import read_episodes
+
+        keywords = arguments.options or None
+        episodes = read_episodes(path, arguments.format, arguments.id, keywords)
+        return verify_episodes(episodes, on_progress)
+
+
+def _report(path: Path, verification: Verification, seconds: float) -> None:
+    """Write what came out."""
+    differences, results = verification.differences, verification.results
+    word = "different" if differences else "same"
+    rows = []
+    if differences:
+        rows = _difference_rows(differences[0])
+        rows.append(("in all", _describe_all(verification)))
+    if verification.num_episodes:
+        played = count(verification.num_episodes, "episode")
+        if results is not None:
+            played = f"{verification.num_episodes:,} of {verification.total:,} episodes"
+        turns = count(verification.num_turns, "turn")
+        rows.append(("played again", f"{played}, {turns} ({seconds:.2f} s)"))
+        rows.append(("compared", _describe_fields(verification)))
+    if results is not None and len(results[1].returns):
+        rows.append(("score", _describe_score(results[1])))
+        if differences:
+            rows[-1:] = [
+                ("score in the file", _describe_score(results[0])),
+                ("score here", rows[-1][1]),
+            ]
+    rows += [("note", note) for note in verification.notes]
+    print_table(rows, title=f"{word}: {path}: {verification.title}")
+
+
+def _describe_score(results: EpisodeResults) -> str:
+    rate, mean = results.successes.mean(), results.returns.mean()
+    size = count(len(results.returns), "episode")
+    return f"success rate {100 * rate:.2f} %, mean return {mean:.4f}, {size}"
+
+
+def _difference_rows(difference: FileDifference) -> list[tuple[str, str]]:
+    rows = [("place", difference.place or "the whole file")]
+    if difference.turns is not None:
+        first, last = difference.turns
+        words = str(first) if first == last else f"{first} to {last}"
+        rows.append(("turn", "0, its beginning" if last == 0 else words))
+    rows.append(("field", difference.field))
+    rows.append(("in the file", difference.recorded))
+    rows.append(("here", difference.replayed))
+    rows.append(("that is", difference.meaning))
+    return rows
+
+
+def _describe_all(verification: Verification) -> str:
+    places = [each.place for each in verification.differences if each.place]
+    if not places:
+        return "no episode was compared"
+    names = ", ".join(places[:_MOST_NAMES])
+    more = ", ..." if len(places) > _MOST_NAMES else ""
+    return f"{count(len(places), 'episode')} with a difference: {names}{more}"
+
+
+def _describe_fields(verification: Verification) -> str:
+    """Return the fields that were compared, with their episodes where not of all."""
+    total = verification.num_episodes
+    compared: Mapping[str, int] = verification.compared
+    names = [
+        name if number == total else f"{name} (of {count(number, 'episode')})"
+        for name, number in compared.items()
+        if number
+    ]
+    missing = [name for name, number in compared.items() if not number]
+    return ", ".join(names) + (
+        f"; not in the file: {', '.join(missing)}" * bool(missing)
+    )

@@ -1,0 +1,93 @@
+"""Episodes of files of results, for all that plays recorded episodes again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from roll_vec.evaluation.result_files import FORMAT, ResultFile, read_results
+from roll_vec.evaluation.splits import Split, find_split
+from roll_vec.evaluation.turns import EpisodeTurns
+from roll_vec.recordings.recorded_episodes import RecordedEpisode
+from roll_vec.storage.plain_data import decode
+
+# The header of a file of results has far less.
+_MOST_BYTES = 1 << 20
+
+
+def is_results(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins as a file of results.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    with Path(path).open("rb") as file, suppress(ValueError, RecursionError):
+        header = json.loads(file.readline(_MOST_BYTES))
+        return isinstance(header, dict) and header.get("format") == FORMAT
+    return False
+
+
+def read_result_episodes(
+    path: str | os.PathLike[str], shop: Mapping[str, Any] | None = None
+) -> list[RecordedEpisode]:
+    """Return the episodes of a file of results; of version 1 they have no answers.
+
+    Parameters
+    ----------
+    path : path
+    shop : mapping, optional
+        For a file of WebShop on a shop of the user: as of `find_split`.
+
+    Raises
+    ------
+    InvalidFileError
+        If it is no file of results.
+    InvalidOptionError
+        If the id, the split or the shop does not exist here, or a keyword of the file
+        would change the task.
+    """
+    content = read_results(path)
+    header = content.header
+    split = find_split(header.id, header.split, **(shop or {}))
+    return to_recorded_episodes(content, split)
+
+
+def to_recorded_episodes(content: ResultFile, split: Split) -> list[RecordedEpisode]:
+    """Return the episodes of the content of a file of results, in their order.
+
+    Raises
+    ------
+    InvalidOptionError
+        If a keyword of the file would change the task.
+    """
+    given = decode(json.dumps(content.header.keywords).encode())
+    # It checks that the keywords leave the task as it is.
+    split.make_vec(1, **given).close()
+    keywords = {**split.keywords, **given}
+    episodes = []
+    for number, record in content.records.items():
+        turns = record.turns or EpisodeTurns([], [], "")
+        cut = {*turns.cut}
+        episodes.append(
+            RecordedEpisode(
+                id=split.id,
+                keywords=keywords,
+                seed=record.seed,
+                answers=turns.answers,
+                place=f"episode {number}",
+                rewards=turns.rewards,
+                total_reward=record.total_reward,
+                success=record.success,
+                terminated=record.terminated,
+                truncated=record.truncated,
+                was_cut=[turn in cut for turn in range(len(turns.answers))],
+                fault=record.fault,
+            )
+        )
+    return episodes
