@@ -10,15 +10,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from roll_vec.cli._errors import argument_error, check_target, new_file
+from roll_vec.cli._errors import (
+    argument_error,
+    check_target,
+    file_errors,
+    new_file,
+)
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import print_table, progress, text_width
 from roll_vec.diagnosis import Diagnosis, diagnose
 from roll_vec.diagnosis.examples import Example, show_turns
 from roll_vec.diagnosis.findings import Finding, percent
 from roll_vec.diagnosis.page import make_page
+from roll_vec.evaluation.recorded_results import is_results, read_result_episodes
 from roll_vec.recordings.readers import FORMATS, read_episodes
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
+from roll_vec.registration.any_id import find_spec, full_id
 
 _SUMMARY = "say why the reward of recorded episodes is flat or low"
 
@@ -35,12 +42,12 @@ cannot be used.
 
 _EPILOG = """\
 A file is one of roll-vec eval run --out, or a dump of a trainer; its format is
-recognised from its first lines (docs/diagnosis.md has the list of findings).
+recognized by its first lines (docs/diagnosis.md has the list of findings).
 
 examples:
   roll-vec diagnose results.jsonl
   roll-vec diagnose step_100.jsonl step_200.jsonl --html diagnosis.html
-  roll-vec diagnose dump.jsonl --format verl-agent --id roll_vec/Sokoban-v0 \\
+  roll-vec diagnose dump.jsonl --format verl_agent --id roll_vec/Sokoban-v0 \\
       -o num_boxes=1
 """
 # Of an observation and an answer in the terminal.
@@ -54,19 +61,23 @@ def add_parser(commands: Any) -> None:
     parser.option("--html", "write the findings as a page, with boards", "FILE", Path)
     parser.option(
         "--format",
-        "of the files (default: recognised from the first lines)",
+        f"of a dump: {', '.join(FORMATS)} (default: recognized by the first lines)",
         "FORMAT",
         choices=(*FORMATS,),
     )
-    parser.option("--id", "the environment, where a file does not say it", "ID")
-    parser.option("-o", "keyword of it, where a file does not say it; may be repeated")
+    parser.option("--id", "the environment, for dumps that do not name it", "ID")
+    parser.option(
+        "-o",
+        "keyword of the environment, for dumps; of WebShop's results: products and the "
+        "other files of a shop; may be repeated",
+    )
     parser.add_shared("--quiet")
 
 
 def _run(arguments: argparse.Namespace) -> int:
     check_target("--html", arguments.html)
     with progress(arguments.quiet):
-        diagnosis = diagnose(_read(arguments))
+        diagnosis = diagnose(*_read(arguments))
         turns = [turn for each in diagnosis.outstanding for turn in each.examples]
         examples = show_turns(diagnosis.evidence.played, turns)
         if arguments.html is not None:
@@ -80,20 +91,34 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _read(arguments: argparse.Namespace) -> list[RecordedEpisode]:
-    """Return the episodes of all files, whose places have the file."""
-    episodes = []
-    for path in arguments.files:
-        source = path, arguments.format, arguments.id, arguments.options
-        for episode in read_episodes(*source):
-            group = episode.group
-            if group is not None and len(arguments.files) > 1:
-                group = f"{path} {group}"
+def _read(arguments: argparse.Namespace) -> tuple[list[RecordedEpisode], list[int]]:
+    """Return the episodes of all files, whose places have the file, and its number.
+
+    Raises
+    ------
+    UsageError
+        If a file cannot be read, or no episode has answers.
+    """
+    if arguments.id is not None:
+        arguments.id = full_id(arguments.id)
+        find_spec(arguments.id)  # imports its module
+    episodes, files = [], []
+    for number, path in enumerate(arguments.files):
+        with file_errors("FILE", path, "read"):
+            has_results = is_results(path)
+        options = arguments.options
+        if has_results and arguments.format is None:
+            some = read_result_episodes(path, options)
+        else:
+            some = read_episodes(path, arguments.format, arguments.id, options)
+        for episode in some:
             place = f"{path.name}, {episode.place}"
-            episodes.append(replace(episode, place=place, group=group))
-    if not episodes:
-        raise argument_error("FILE", "expected at least one episode, got none")
-    return episodes
+            episodes.append(replace(episode, place=place))
+            files.append(number)
+    if not any(len(episode.answers) for episode in episodes):
+        text = "expected episodes with answers, got none; results of versions before "
+        raise argument_error("FILE", f"{text}0.3 have no answers")
+    return episodes, files
 
 
 def _print(diagnosis: Diagnosis, examples: Mapping[int, Example]) -> None:

@@ -57,6 +57,8 @@ class Played:
     Attributes
     ----------
     recorded : sequence of E RecordedEpisode
+    files : (E,) int64
+        The number of the file of each episode.
     tasks : list of Task
     task, starts, counts, lengths : (E,) int64
         The number of the task; the place of the first turn; the answers; those of them
@@ -82,6 +84,7 @@ class Played:
     """
 
     recorded: Sequence[RecordedEpisode]
+    files: Ints
     tasks: list[Task] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -148,15 +151,18 @@ class Played:
         return np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], int)
 
 
-def play_again(episodes: Sequence[RecordedEpisode]) -> Played:
-    """Return episodes, played again from their seeds and answers.
+def play_again(
+    episodes: Sequence[RecordedEpisode], files: Sequence[int] | None = None
+) -> Played:
+    """Return episodes, played again from their seeds and answers; see `diagnose`.
 
     Raises
     ------
     InvalidOptionError, UnknownOptionError, gymnasium.error.Error
         If an id or a keyword does not exist.
     """
-    played = Played(episodes)
+    numbers = np.zeros(len(episodes)) if files is None else np.array(files)
+    played = Played(episodes, numbers.astype(np.int64))
     done = 0
     for number, group in enumerate(group_episodes(episodes)):
         played.tasks.append(Task(group))
@@ -228,7 +234,9 @@ class _Columns:
     def _digest(self, observations: Any) -> NDArray[np.uint32]:
         """Return (num_envs,) digests of a batch of observations."""
         if isinstance(self._space, Text):
-            codes = (zlib.crc32(text.encode("utf-8", "replace")) for text in observations)
+            codes = (
+                zlib.crc32(text.encode("utf-8", "replace")) for text in observations
+            )
             return np.fromiter(codes, np.uint32, self._num_envs)
         return digest_rows(self._space, self._num_envs, observations, {})
 
@@ -279,7 +287,9 @@ class _Columns:
             number = self._numbers
             played.answers[places] = [
                 number[content or recorded[episode].answers[turn]]
-                for content, episode, turn in zip(contents, episodes, turns, strict=True)
+                for content, episode, turn in zip(
+                    contents, episodes, turns, strict=True
+                )
             ]
         if "reason" in infos:
             reasons = zip(places.tolist(), infos["reason"][rows].tolist(), strict=True)

@@ -67,7 +67,7 @@ class Diagnosis:
         """Return lines on the episodes and their return."""
         played = self.evidence.played
         names = sorted({task.group.id for task in played.tasks})
-        counts = f"{len(played):,} episodes, {len(played.episode):,} turns"
+        counts = f"episodes: {len(played):,}, turns: {int(played.is_played.sum()):,}"
         returns = np.mean(played.returns), np.mean(played.best)
         lost = percent(self.evidence.lost)
         return [
@@ -91,7 +91,9 @@ class Diagnosis:
         )
 
 
-def diagnose(episodes: Sequence[RecordedEpisode]) -> Diagnosis:
+def diagnose(
+    episodes: Sequence[RecordedEpisode], files: Sequence[int] | None = None
+) -> Diagnosis:
     """Return why the reward of episodes is flat or low.
 
     The episodes are played again, and so is the solver on their seeds.
@@ -100,13 +102,16 @@ def diagnose(episodes: Sequence[RecordedEpisode]) -> Diagnosis:
     ----------
     episodes : sequence of RecordedEpisode
         At least 1.
+    files : sequence of int, optional
+        The number of the file of each episode: groups and tasks of several files have
+        nothing to do with each other.  None: all are of one file.
 
     Raises
     ------
     InvalidOptionError, UnknownOptionError, gymnasium.error.Error
         If an id or a keyword does not exist.
     """
-    played = play_again(episodes)
+    played = play_again(episodes, files)
     add_best_play(played)
     evidence = Evidence(played)
     findings = []

@@ -78,7 +78,9 @@ def reward(evidence: Evidence) -> Hits | None:
     first[played.episode[at[firsts]]] = at[firsts]
     hits = is_hit.astype(np.float64)
     details = quote_counts(forms)
-    return Hits(int(is_hit.sum()), len(played), "episodes", hits, first[is_hit], details)
+    return Hits(
+        int(is_hit.sum()), len(played), "episodes", hits, first[is_hit], details
+    )
 
 
 def _form(recorded: Floats, rewards: Floats) -> str:
@@ -114,13 +116,11 @@ def _form(recorded: Floats, rewards: Floats) -> str:
 def groups_of(played: Played) -> tuple[Ints, Ints]:
     """Return (E,) the number of each episode's group, -1 without, and the sizes."""
     numbers: dict[Any, int] = {}
-    groups = np.array(
-        [
-            -1 if each.group is None else numbers.setdefault(each.group, len(numbers))
-            for each in played.recorded
-        ],
-        np.int64,
-    )
+    groups = np.full(len(played), -1)
+    for place, file in enumerate(played.files.tolist()):
+        group = played.recorded[place].group
+        if group is not None:
+            groups[place] = numbers.setdefault((file, group), len(numbers))
     return groups, np.bincount(groups[groups >= 0], minlength=len(numbers))
 
 
@@ -190,7 +190,7 @@ def duplicates(evidence: Evidence) -> Hits | None:
     tasks = played.seeds()
     groups, _ = groups_of(played)
     if (groups < 0).all():
-        starts = np.append(True, tasks[1:] != tasks[:-1])
+        starts = np.append(True, np.diff(tasks) != 0)
         groups = np.cumsum(starts)
         groups[np.bincount(groups)[groups] > _MOST_NEIGHBOURS] = -1
     shows_task = np.array([_shows_task(task) for task in played.tasks], np.bool_)
@@ -202,6 +202,8 @@ def duplicates(evidence: Evidence) -> Hits | None:
         np.stack([played.task[has_levels], boards]), axis=1, return_inverse=True
     )
     tasks[has_levels] = tasks.max(initial=0) + 1 + levels.reshape(-1)
+    # Files of several steps, or policies, may have the same tasks.
+    tasks += played.files * (tasks.max(initial=0) + 1)
     owner: dict[int, int] = {}
     is_hit = np.zeros(len(played), np.bool_)
     for place, (task, group) in enumerate(
