@@ -145,8 +145,8 @@ def _print_finding(finding: Finding, examples: Mapping[int, Example]) -> None:
     """Write what was counted, what to change, and the examples."""
     lines = [*finding.hits.details]
     if finding.follows is not None:
-        lines.append(f"it follows from: {finding.follows.kind.title}")
-    lines.append(f"to change: {finding.advice}".replace("`", ""))
+        lines.append(f"it follows from: {finding.follows.title}")
+    lines.append(f"to change: {finding.kind.advice}".replace("`", ""))
     for line in lines:
         _write(line, "  ")
     for turn in finding.examples:

@@ -6,7 +6,7 @@ In reading order:
 - `best_play`: the best return and the exact difficulty of each task
 - `faulty_answers`: the place in a text where it stops being an action
 - `findings`: what a finding is, and how much it weighs
-- `training`: findings about rewards, groups and tasks
+- `rewards`, `groups`, `tasks`: findings about what a policy can learn from
 - `play`: findings about answers and moves
 - `ranking`: all findings of episodes, the weightiest first
 - `examples`: turns as people look at them: board, text, answer

@@ -1,4 +1,4 @@
-"""Turns of episodes as people look at them: the board or text, the answer, its fault."""
+"""Turns of episodes as people look at them: board, answer, and what was wrong."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _draw_rows(
         texts = [strip_colours(each) for each in envs.render_envs(rows.tolist()) or ()]
     else:
         texts = [str(item_at(space, observations, row)) for row in rows.tolist()]
-    engine = getattr(envs.unwrapped, "engine", None)
+    engine = envs.engine
     family = getattr(getattr(engine, "options", None), "FAMILY", None)
     pictures: list[str | None] = [None] * len(rows)
     tiles = getattr(family, "tiles", None)

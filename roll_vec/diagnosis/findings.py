@@ -1,42 +1,46 @@
 """A finding: what happened how often, and how much of the return it has cost.
 
-The lost return of an episode is the return of the best play minus its own return.  That
-of all episodes is the sum, and its unit here is the scale of a task: the mean of the
-best returns without sign, or the loss that one episode in twenty exceeds, if that is
-more.  So a lost return of 1 means that nothing was earned.
+The lost return of an episode is the return of the best play minus its own.  Its unit is
+the scale of a task: the mean of the best returns without sign, or the loss that one
+episode in twenty exceeds, if that is more.  So 1 means that nothing was earned.
 
 A finding hits an episode by a number from 0 to 1, such as the share of its turns that
-have no valid action.  Its share of the lost return is the sum of the hits times the
-episodes' losses, by the sum of the losses.  An episode can be hit by several findings,
-so shares overlap.
+have no valid action, or the share of their regret.  Its share of the lost return is the
+sum of hits times losses, by the sum of the losses.  An episode can be hit by several
+findings, so shares overlap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from roll_vec.diagnosis.played import Bools, Floats, Ints, Played
+from roll_vec.docstrings import read_sections
 
 LOST, SHARE = 0.4, 0.3
 """What has to be lost before findings of `Kind.least` None stand out, and by each."""
 
 
 class Evidence:
-    """Episodes that were played again, and what all findings read of them.
+    """Episodes that were played again, and what findings read of them.
 
     Attributes
     ----------
     played : Played
     stakes : (E,) float64
-        The lost return of each episode, at least 0, as a part of the scale of its task;
-        their mean is `lost`.
+        The lost return of each episode, at least 0; their mean is `lost`.
     lost : float
-        The lost return of all episodes, as a part of their scales, 0 to 1.
+        The mean of the lost returns, 0 to 1.
+    groups : (E,) int64
+        The number of the group of each episode; -1: none.
+    sizes : (G,) int64
+        Of the groups.
     """
 
     def __init__(self, played: Played) -> None:
@@ -49,10 +53,18 @@ class Evidence:
             scale = max(worst, float(np.abs(played.best[rows]).mean()))
             if scale > 0:
                 scaled[rows] = np.minimum(losses[rows] / scale, 1.0)
-        stakes = np.maximum(scaled, 0.0)
         # With luck an episode earns more than the solver: it outweighs another one.
-        self.lost = max(float(scaled.mean()), 0.0) if len(scaled) else 0.0
+        self.lost = max(float(scaled.mean()), 0.0)
+        stakes = np.maximum(scaled, 0.0)
         self.stakes = stakes * (self.lost / (stakes.mean() or 1.0))
+        numbers: dict[Any, int] = {}
+        self.groups = np.full(len(played), -1)
+        for place, episode in enumerate(played.recorded):
+            if episode.group is not None:
+                key = int(played.files[place]), episode.group
+                self.groups[place] = numbers.setdefault(key, len(numbers))
+        members = self.groups[self.groups >= 0]
+        self.sizes = np.bincount(members, minlength=len(numbers))
 
     @cached_property
     def counts(self) -> Bools:
@@ -61,9 +73,9 @@ class Evidence:
 
     @cached_property
     def regret(self) -> Floats:
-        """(N,) float64: what a turn has cost by the solver, 1 where there is none."""
-        regret = np.maximum(-self.played.advantages, 0.0)
-        return np.where(self.counts, np.nan_to_num(regret, nan=1.0), 0.0)
+        """(N,) float64: what a turn has cost by the solver; 1 where there is none."""
+        regret = np.nan_to_num(np.maximum(-self.played.advantages, 0.0), nan=1.0)
+        return np.where(self.counts, regret, 0.0)
 
     @cached_property
     def is_wasted(self) -> Bools:
@@ -71,7 +83,7 @@ class Evidence:
         played = self.played
         is_last = played.turn == played.lengths[played.episode] - 1
         ends = is_last & played.terminated[played.episode]
-        return self.counts & played.is_valid & ~played.is_effective & ~ends
+        return np.array(self.counts & played.is_valid & ~played.is_effective & ~ends)
 
     @cached_property
     def is_return(self) -> Bools:
@@ -82,37 +94,42 @@ class Evidence:
         # The board before turn t has the time t, that after it t + 1.
         times = np.concatenate([played.turn, played.turn + 1])
         order = np.lexsort((times, boards))
-        ordered = boards[order]
-        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-        sizes = np.diff(np.append(starts, len(order)))
+        starts = np.flatnonzero(np.diff(boards[order], prepend=boards[order][:1] + 1))
         firsts = np.empty(len(order), np.int64)
-        firsts[order] = np.repeat(times[order][starts], sizes) if len(order) else 0
+        sizes = np.diff(starts, append=len(order))
+        firsts[order] = np.repeat(times[order][starts], sizes)
         is_old = firsts[len(played.turn) :] <= played.turn
         is_change = played.boards != played.next_boards
-        return self.counts & played.is_valid & is_change & is_old
+        return np.array(self.counts & played.is_valid & is_change & is_old)
 
-    def share_of_turns(self, is_hit: Bools) -> Floats:
-        """Return (E,) the share of an episode's turns that (N,) turns are.
+    def share(self, is_hit: Bools, weights: Floats | None = None) -> Floats:
+        """Return (E,) the share of an episode's turns, or weights, that turns have.
 
-        Turns after a dead end do not count.
+        Parameters
+        ----------
+        is_hit : (N,) bool
+            Of them those after a dead end do not count.
+        weights : (N,) float64, optional
+            Such as `regret`.
         """
-        turns = self.played.sum_by_episode(self.counts)
-        hits = self.played.sum_by_episode(is_hit & self.counts)
-        return hits / np.maximum(turns, 1)
-
-    def share_of_regret(self, is_hit: Bools) -> Floats:
-        """Return (E,) the share of an episode's regret that (N,) turns have."""
-        whole = self.played.sum_by_episode(self.regret)
-        part = self.played.sum_by_episode(np.where(is_hit, self.regret, 0.0))
+        ones = np.where(self.counts, 1.0, 0.0)
+        weighted = ones if weights is None else ones * weights
+        whole = self.played.sum_by_episode(weighted)
+        part = self.played.sum_by_episode(weighted * is_hit)
         return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
 
+    def of_groups(self, values: NDArray[Any], default: Any) -> NDArray[Any]:
+        """Return (E,) the values of the episodes' groups; without one, the default."""
+        return np.array(np.append(values, default)[self.groups])
 
-class Hits(NamedTuple):
+
+@dataclass(frozen=True)
+class Hits:
     """What a finding has counted.
 
     Attributes
     ----------
-    count, total : int
+    number, total : int
         How many of how many.
     unit : str
         Of both, such as ``turns``.
@@ -121,17 +138,43 @@ class Hits(NamedTuple):
     turns : (k,) int64
         Places of turns that are examples.
     details : sequence of str
-    advice : str
-        In the place of that of the finding; empty: that one.
     """
 
-    count: int
+    number: int
     total: int
     unit: str
     hits: Floats
     turns: Ints
     details: Sequence[str] = ()
-    advice: str = ""
+
+    @classmethod
+    def of_turns(
+        cls, evidence: Evidence, is_hit: Bools, hits: Floats, details: Iterable[str]
+    ) -> Hits:
+        """Return hits of (N,) turns."""
+        number, total = int(is_hit.sum()), int(evidence.played.is_played.sum())
+        return cls(number, total, "turns", hits, np.flatnonzero(is_hit), [*details])
+
+    @classmethod
+    def of_episodes(
+        cls, evidence: Evidence, hits: NDArray[Any], details: Iterable[str]
+    ) -> Hits:
+        """Return hits of (E,) episodes; their first turns are examples."""
+        number, total = int((hits > 0).sum()), len(hits)
+        turns = evidence.played.starts[(hits > 0) & (evidence.played.counts > 0)]
+        return cls(number, total, "episodes", hits * 1.0, turns, [*details])
+
+    @classmethod
+    def of_groups(
+        cls, evidence: Evidence, is_group: Bools, details: Iterable[str] = ()
+    ) -> Hits:
+        """Return hits of (G,) groups."""
+        episodes = cls.of_episodes(
+            evidence, evidence.of_groups(is_group, False), details
+        )
+        return replace(
+            episodes, number=int(is_group.sum()), total=len(is_group), unit="groups"
+        )
 
 
 @dataclass(frozen=True)
@@ -140,18 +183,15 @@ class Kind:
 
     Attributes
     ----------
-    name, title : str
-    meaning : str
-        What is counted.
-    advice : str
-        What to change, with the name of the keyword.
-    count : callable
-        From `Evidence` to `Hits`; None: nothing to count, such as without groups.
+    name, title, meaning, advice : str
+        The advice is what to change, with the name of the keyword.
+    find : callable
+        From `Evidence` to `Hits`; None: there is nothing to count.
     least : float or None
         The part of the episodes from which it stands out, where they are spoilt
         whatever the policy does: this part is its weight.  None: its weight is the
-        return that it has cost, as a part of the best, and it stands out if `LOST` of
-        the return is lost, and `SHARE` of that by it.
+        return that it has cost, and it stands out if `LOST` of the return is lost, and
+        `SHARE` of that by it.
     explains : bool
         Later findings in the same episodes follow from it.
     """
@@ -160,9 +200,27 @@ class Kind:
     title: str
     meaning: str
     advice: str
-    count: Callable[[Evidence], Hits | None]
+    find: Callable[[Evidence], Hits | None]
     least: float | None
     explains: bool
+
+
+def kind(
+    least: float | None = None, explains: bool = True
+) -> Callable[[Callable[[Evidence], Hits | None]], Kind]:
+    """Return a decorator that makes a kind of finding of a function.
+
+    The docstring has the title, the meaning, and the advice in the section ``Change``.
+    """
+
+    def decorate(find: Callable[[Evidence], Hits | None]) -> Kind:
+        sections = read_sections(find.__doc__)
+        title, _, meaning = sections[""].partition("\n\n")
+        advice = " ".join(sections.get("Change", "").split())
+        texts = title.rstrip("."), " ".join(meaning.split()), advice
+        return Kind(find.__name__, *texts, find, least, explains)
+
+    return decorate
 
 
 @dataclass(frozen=True)
@@ -172,52 +230,31 @@ class Finding:
     Attributes
     ----------
     kind : Kind
+    hits : Hits
     share : float
         Of the lost return, 0 to 1.
     weight : float
         0 to 1; see `Kind`.
-    hits : Hits
-    examples : tuple of int
-        Two turns of different episodes, those that cost most.
     stands_out : bool
         Whether it is weighty enough to be named.
-    follows : Finding or None
+    examples : tuple of int
+        Two turns of different episodes, those that cost most.
+    follows : Kind or None
         The finding that explains this one: four fifths of it are in its episodes.
     """
 
     kind: Kind
+    hits: Hits
     share: float
     weight: float
-    hits: Hits
+    stands_out: bool
     examples: tuple[int, ...] = ()
-    stands_out: bool = False
-    follows: Finding | None = field(default=None, repr=False)
-
-    @property
-    def advice(self) -> str:
-        """What to change."""
-        return self.hits.advice or self.kind.advice
+    follows: Kind | None = field(default=None, repr=False)
 
     def count(self) -> str:
         """Return the count, such as ``12 of 40 turns (30 %)``."""
-        count, total, unit = self.hits[:3]
-        return f"{count:,} of {total:,} {unit} ({percent(count, total)})"
-
-
-def kind(
-    name: str,
-    title: str,
-    meaning: str,
-    advice: str,
-    least: float | None = None,
-    explains: bool = True,
-) -> Callable[[Callable[[Evidence], Hits | None]], Kind]:
-    """Return a decorator that makes a kind of finding of a function."""
-
-    def decorate(count: Callable[[Evidence], Hits | None]) -> Kind:
-        return Kind(name, title, meaning, advice, count, least, explains)
-
-    return decorate
+        number, total = self.hits.number, self.hits.total
+        return f"{number:,} of {total:,} {self.hits.unit} ({percent(number, total)})"
 
 
 def percent(part: float, whole: float = 1.0) -> str:
@@ -226,7 +263,7 @@ def percent(part: float, whole: float = 1.0) -> str:
     return f"{value:.1f} %" if 0 < value < 1 else f"{value:.0f} %"
 
 
-def quote_counts(counts: dict[str, int], most: int = 6) -> list[str]:
+def quote_counts(counts: Mapping[str, int], most: int = 6) -> list[str]:
     """Return lines such as ``12 x reason``, the most frequent first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     lines = [f"{count:,} x {text}" for text, count in ordered[:most]]

@@ -50,7 +50,7 @@ def _table(diagnosis: Diagnosis) -> str:
         if finding.stands_out:
             title, small = f'<a href="#{finding.kind.name}">{title}</a>', ""
         if finding.stands_out and finding.follows is not None:
-            title += f"<br>follows from: {escape(finding.follows.kind.title)}"
+            title += f"<br>follows from: {escape(finding.follows.title)}"
         width = round(90 * finding.weight)
         rows.append(
             f"<tr{small}><td>{title}</td>"
@@ -71,14 +71,13 @@ def _section(finding: Finding, examples: Mapping[int, Example]) -> str:
     lines = [
         f'<section id="{kind.name}"><h2>{escape(kind.title)}</h2>',
         f'<p class="muted">{_with_code(kind.meaning)}</p>',
-        f"<p>{escape(finding.count())}, {percent(finding.share)} of the lost return</p>",
+        f"<p>{escape(finding.count())}, {percent(finding.share)} of the lost return",
     ]
-    if finding.hits.details:
-        items = "".join(f"<li>{escape(text)}</li>" for text in finding.hits.details)
-        lines.append(f"<ul>{items}</ul>")
+    items = "".join(f"<li>{escape(text)}</li>" for text in finding.hits.details)
+    lines.append(f"</p><ul>{items}</ul>")
     if finding.follows is not None:
-        lines.append(f"<p>It follows from: {escape(finding.follows.kind.title)}.</p>")
-    lines.append(f'<p class="change">To change: {_with_code(finding.advice)}.</p>')
+        lines.append(f"<p>It follows from: {escape(finding.follows.title)}.</p>")
+    lines.append(f'<p class="change">{_with_code(kind.advice)}</p>')
     figures = [_figure(examples[turn]) for turn in finding.examples]
     lines.append(f'<div class="examples">{"".join(figures)}</div></section>')
     return "\n".join(lines)

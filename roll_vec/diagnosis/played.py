@@ -112,11 +112,9 @@ class Played:
         self.is_cut = self._flatten("was_cut", 0.0) == 1
         for place, episode in enumerate(self.recorded):
             total = episode.total_reward
-            if total is None:
-                total = np.nan
-                if episode.rewards is not None:
-                    total = float(np.sum(np.asarray(episode.rewards, float)))
-            self.recorded_returns[place] = total
+            if total is None and episode.rewards is not None:
+                total = float(np.sum(np.asarray(episode.rewards, float)))
+            self.recorded_returns[place] = np.nan if total is None else total
 
     def __len__(self) -> int:
         return len(self.recorded)
@@ -133,22 +131,23 @@ class Played:
 
     def sum_by_episode(self, values: NDArray[Any]) -> Floats:
         """Return (E,) the sums of (N,) values of turns."""
-        return np.bincount(self.episode, values, minlength=len(self))
+        sums = np.bincount(self.episode, values, minlength=len(self))
+        return sums.astype(np.float64)
 
     @property
     def is_after_dead_end(self) -> Bools:
         """(N,) bool: nothing could be gained any more before the action."""
-        before = np.cumsum(self.is_dead_end) - self.is_dead_end
-        first = before[np.minimum(self.starts, max(len(before) - 1, 0))]
-        return before - first[self.episode] > 0 if len(before) else before > 0
+        before: Ints = np.cumsum(self.is_dead_end) - self.is_dead_end
+        # Of the dead ends before a turn, those of its episode count.
+        starts = before[self.starts[self.episode]]
+        return np.array(before > starts)
 
     def seeds(self) -> Ints:
         """(E,) int64: equal numbers stand for equal tasks and seeds."""
-        numbers: dict[Any, int] = {}
-        pairs = zip(
-            self.task.tolist(), (each.seed for each in self.recorded), strict=True
-        )
-        return np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], int)
+        numbers = _Numbers()
+        seeds = (episode.seed for episode in self.recorded)
+        pairs = zip(self.task.tolist(), seeds, strict=True)
+        return np.array([numbers[pair] for pair in pairs], np.int64)
 
 
 def play_again(
@@ -189,15 +188,19 @@ def _make_envs(group: EpisodeGroup) -> Any:
     registered = ENVIRONMENTS.get(group.id)
     keywords: dict[str, Any] = {}
     if registered is not None:
-        names, cls = registered.defaults(), registered.load()
+        cls = registered.load()
+        has_solver = registered.pooled or cls.has_solver()
+        if has_solver and "advantage_info" in registered.defaults():
+            keywords["advantage_info"] = True
         has_prompts = any(episode.prompts is not None for episode in group.episodes)
         if not has_prompts and "grid" in getattr(cls, "OBS_MODES", ()):
             keywords["obs_mode"] = "grid"
-        if "advantage_info" in names and (registered.pooled or cls.has_solver()):
-            # Some games of users draw random numbers and have no method for it.
-            with suppress(InvalidOptionError):
-                return group.make_vec(**keywords, advantage_info=True)
-    return group.make_vec(**keywords)
+    # Games of users may have no method for it, other keywords need texts.
+    for left_out in ((), ("obs_mode",), ("advantage_info",)):
+        some = {key: keywords[key] for key in keywords if key not in left_out}
+        with suppress(InvalidOptionError):
+            return group.make_vec(**some)
+    return group.make_vec()
 
 
 class _Columns:
@@ -209,7 +212,7 @@ class _Columns:
         self._space, self._num_envs = envs.single_observation_space, envs.num_envs
         self._boards = np.zeros(envs.num_envs, np.uint32)
         self._observations: Any = None
-        options = getattr(getattr(envs, "engine", None), "options", None)
+        options = getattr(envs.engine, "options", None)
         # Other games that know success end episodes by a limit of their rules, too.
         self._has_risk = getattr(options, "action_advantages", None) is not None
         self._numbers = _Numbers()
@@ -250,13 +253,10 @@ class _Columns:
         played.rewards[places] = event.rewards[rows]
         played.terminated[episodes] = event.terminations[rows]
         played.truncated[episodes] = event.truncations[rows]
-        played.boards[places], played.next_boards[places] = (
-            self._boards[rows],
-            boards[rows],
-        )
+        played.boards[places] = self._boards[rows]
+        played.next_boards[places] = boards[rows]
         is_end = event.terminations[rows] | event.truncations[rows]
-        changes = (boards[rows] != self._boards[rows]) | is_end
-        infos = event.infos
+        infos, changes = event.infos, (boards != self._boards)[rows] | is_end
         played.is_effective[places] = _read(infos, "action_is_effective", rows, changes)
         played.is_valid[places] = _read(infos, "action_is_valid", rows, True)
         advantages = _read(infos, "advantage", rows, np.nan)
@@ -273,23 +273,20 @@ class _Columns:
         actions = event.actions
         if self._has_texts or self._has_prompts:
             self._add_texts(event, rows, places)
-        elif isinstance(actions, np.ndarray) and actions.dtype.kind in "iu":
-            if actions.ndim == 1:
-                played.answers[places] = actions[rows]
+        elif getattr(actions, "ndim", 0) == 1 and actions.dtype.kind in "iu":
+            played.answers[places] = actions[rows]
 
     def _add_texts(self, event: BatchEvent, rows: Ints, places: Ints) -> None:
-        """Number the answers by their actions, and compare prompts with observations."""
+        """Write the numbers of answers, and which prompts are cut."""
         played, infos = self._played, event.infos
         episodes, turns = played.episode[places].tolist(), played.turn[places].tolist()
         recorded = played.recorded
         if self._has_texts:
             contents = infos["action_content"][rows].tolist()
-            number = self._numbers
+            triples = zip(contents, episodes, turns, strict=True)
             played.answers[places] = [
-                number[content or recorded[episode].answers[turn]]
-                for content, episode, turn in zip(
-                    contents, episodes, turns, strict=True
-                )
+                self._numbers[content or recorded[episode].answers[turn]]
+                for content, episode, turn in triples
             ]
         if "reason" in infos:
             reasons = zip(places.tolist(), infos["reason"][rows].tolist(), strict=True)
@@ -332,11 +329,7 @@ def is_cut_in(prompts: Sequence[str], observation: str) -> bool:
 
 def parser_of(envs: Any) -> Any:
     """Return the parser of a batch of texts; None: it has none."""
-    engine = getattr(envs.unwrapped, "engine", None)
-    parser = getattr(engine, "action_parser", None)
-    if parser is None:
-        try:
-            return envs.unwrapped.get_attr("action_parser")[0]
-        except AttributeError:
-            return None
+    parser = getattr(envs.engine, "action_parser", None)
+    with suppress(AttributeError):
+        parser = parser or envs.get_attr("action_parser")[0]
     return parser

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from roll_vec.diagnosis import play, training
+from roll_vec.diagnosis import groups, play, rewards, tasks
 from roll_vec.diagnosis.best_play import add_best_play
 from roll_vec.diagnosis.findings import (
     LOST,
@@ -18,25 +18,25 @@ from roll_vec.diagnosis.findings import (
     Kind,
     percent,
 )
-from roll_vec.diagnosis.played import Floats, play_again
+from roll_vec.diagnosis.played import play_again
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
 KINDS: tuple[Kind, ...] = (
-    training.reward,
-    training.singles,
-    training.seeds,
-    training.duplicates,
+    rewards.reward,
+    groups.singles,
+    groups.seeds,
+    groups.duplicates,
     play.cut,
     play.invalid,
     play.constant,
-    training.easy,
+    tasks.easy,
     play.limit,
-    training.hard,
+    tasks.hard,
     play.dead_ends,
     play.ineffective,
     play.loops,
     play.regret,
-    training.variance,
+    groups.variance,
 )
 """The kinds in the order of causes: an earlier one can explain a later one."""
 # A finding follows from another one in whose episodes it has this part of its weight.
@@ -51,8 +51,8 @@ class Diagnosis:
     ----------
     evidence : Evidence
     findings : list of Finding
-        Of all kinds that count anything.  First those that stand out, by weight, then
-        those that stand out and follow from them, then the others.
+        Those that stand out, by weight, then those that stand out and follow from them,
+        then the others.
     """
 
     evidence: Evidence
@@ -60,35 +60,27 @@ class Diagnosis:
 
     @property
     def outstanding(self) -> list[Finding]:
-        """The findings that stand out; none: nothing does."""
+        """The findings that stand out."""
         return [each for each in self.findings if each.stands_out]
 
     def summary(self) -> list[str]:
         """Return lines on the episodes and their return."""
         played = self.evidence.played
-        names = sorted({task.group.id for task in played.tasks})
-        counts = f"episodes: {len(played):,}, turns: {int(played.is_played.sum()):,}"
-        returns = np.mean(played.returns), np.mean(played.best)
-        lost = percent(self.evidence.lost)
+        ids = ", ".join(sorted({task.group.id for task in played.tasks}))
+        own, best = np.mean([played.returns, played.best], axis=1)
         return [
-            f"{counts}; {', '.join(names)}",
-            "mean return {:.4g}, of the best play {:.4g}; ".format(*returns)
-            + f"{lost} of the return is lost",
+            f"episodes: {len(played):,}, turns: {played.is_played.sum():,}; {ids}",
+            f"mean return {own:.4g}, of the best play {best:.4g}; "
+            f"{percent(self.evidence.lost)} of the return is lost",
         ]
 
     def verdict(self) -> str:
         """Return one sentence on what stands out."""
-        causes = [each for each in self.outstanding if each.follows is None]
-        if not causes and self.evidence.lost >= LOST:
+        if self.outstanding:
+            return f"First to change: {self.outstanding[0].kind.title}."
+        if self.evidence.lost >= LOST:
             return "No reason for the lost return stands out."
-        if not causes:
-            return "Nothing stands out."
-        first = causes[0].kind.title
-        return (
-            f"The weightiest of {len(causes)}: {first}."
-            if len(causes) > 1
-            else f"{first}."
-        )
+        return "Nothing stands out."
 
 
 def diagnose(
@@ -114,56 +106,43 @@ def diagnose(
     played = play_again(episodes, files)
     add_best_play(played)
     evidence = Evidence(played)
-    findings = []
-    for kind in KINDS:
-        hits = kind.count(evidence)
-        if hits is not None and hits.count:
-            findings.append(_weigh(evidence, kind, hits))
-    order = {kind.name: number for number, kind in enumerate(KINDS)}
-    # Of equal weights the earlier cause counts.
-    findings.sort(key=lambda each: (-round(each.weight, 2), order[each.kind.name]))
-    findings = [_explain(each, findings, evidence, order) for each in findings]
+    found = [(kind, kind.find(evidence)) for kind in KINDS]
+    findings = [
+        _weigh(evidence, kind, hits) for kind, hits in found if hits and hits.number
+    ]
+    # Stable: of equal weights the earlier cause comes first.
+    findings.sort(key=lambda each: -round(each.weight, 2))
+    findings = [_explain(each, findings, evidence) for each in findings]
     findings.sort(key=lambda each: (not each.stands_out, each.follows is not None))
     return Diagnosis(evidence, findings)
 
 
 def _weigh(evidence: Evidence, kind: Kind, hits: Hits) -> Finding:
-    stakes = evidence.stakes
-    lost = float((stakes * hits.hits).mean())
+    lost = float((evidence.stakes * hits.hits).mean())
     share = lost / evidence.lost if evidence.lost else 0.0
-    weight = lost if kind.least is None else float(hits.hits.mean())
-    stands_out = (
-        weight >= kind.least
-        if kind.least is not None
-        else (evidence.lost >= LOST and share >= SHARE)
-    )
-    episodes = evidence.played.episode
-    turns = hits.turns[hits.turns < len(episodes)]
-    costs = stakes[episodes[turns]] * hits.hits[episodes[turns]]
-    examples: list[int] = []
-    for turn in turns[np.argsort(-costs, kind="stable")].tolist():
-        if all(episodes[turn] != episodes[other] for other in examples):
-            examples.append(turn)
-        if len(examples) == 2:
-            break
-    return Finding(kind, share, weight, hits, tuple(examples), stands_out)
-
-
-def _explain(
-    finding: Finding,
-    findings: list[Finding],
-    evidence: Evidence,
-    order: dict[str, int],
-) -> Finding:
-    """Return a finding with the one that it follows from, if there is one."""
-    kind = finding.kind
-    weights: Floats = finding.hits.hits
     if kind.least is None:
+        weight, stands_out = lost, evidence.lost >= LOST and share >= SHARE
+    else:
+        weight = float(hits.hits.mean())
+        stands_out = weight >= kind.least
+    episodes = evidence.played.episode[hits.turns]
+    costs = (evidence.stakes * hits.hits)[episodes]
+    # The first turn of each episode, the most costly ones first.
+    _, firsts = np.unique(episodes, return_index=True)
+    order = firsts[np.argsort(-costs[firsts], kind="stable")]
+    examples = tuple(hits.turns[order[:2]].tolist())
+    return Finding(kind, hits, share, weight, stands_out, examples)
+
+
+def _explain(finding: Finding, findings: list[Finding], evidence: Evidence) -> Finding:
+    """Return a finding with the one that it follows from, if there is one."""
+    weights = finding.hits.hits
+    if finding.kind.least is None:
         weights = weights * evidence.stakes
     for other in findings:
-        is_cause = order[other.kind.name] < order[kind.name] and other.stands_out
-        if is_cause and other.kind.explains:
+        is_cause = KINDS.index(other.kind) < KINDS.index(finding.kind)
+        if is_cause and other.stands_out and other.kind.explains:
             inside = weights[other.hits.hits >= 0.5].sum()
             if inside >= _EXPLAINED * weights.sum() > 0:
-                return replace(finding, follows=other)
+                return replace(finding, follows=other.kind)
     return finding

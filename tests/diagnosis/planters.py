@@ -95,7 +95,7 @@ def record(id, keywords, seeds, make_policy=Noisy):
 
 
 def answer_all(episodes, choose, limit=100):
-    """Return episodes with other answers, of number and turn, and their true rewards."""
+    """Return episodes with answers by number and turn, and their true rewards."""
     episodes = [
         replace(
             each,

@@ -13,7 +13,7 @@ from roll_vec.diagnosis.findings import Evidence
 from roll_vec.diagnosis.page import make_page
 from roll_vec.diagnosis.played import is_cut_in, play_again
 from roll_vec.diagnosis.ranking import KINDS
-from roll_vec.diagnosis.training import _form
+from roll_vec.diagnosis.rewards import describe_difference
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 from tests.diagnosis.planters import (
@@ -183,7 +183,7 @@ def test_a_planted_failure_comes_out_first(name):
     first = diagnosis.outstanding[0]
     assert first.kind.name == expected
     assert first.follows is None
-    assert first.hits.count <= first.hits.total
+    assert first.hits.number <= first.hits.total
     assert 0.0 <= first.share <= 1.0 + 1e-9
     played = diagnosis.evidence.played
     assert len({played.episode[turn] for turn in first.examples}) == 2
@@ -234,7 +234,7 @@ def test_consequences_stand_below_their_causes():
     names = {}
     findings = diagnose(answers("<answer>{}</answer>", "Up")).outstanding
     for finding in findings:
-        names[finding.kind.name] = finding.follows and finding.follows.kind.name
+        names[finding.kind.name] = finding.follows and finding.follows.name
     assert names == {"constant": None, "ineffective": "constant"}
 
 
@@ -255,10 +255,9 @@ def test_shares_are_those_of_the_lost_return():
     assert finding.share == pytest.approx(1.0)
     assert finding.weight == pytest.approx(0.5)
     assert diagnosis.evidence.lost == pytest.approx(0.5, abs=0.02)
-    assert finding.hits[:3] == (
-        6000,
-        6000 + sum(len(x.answers) for x in good[:60]),
-        "turns",
+    total = 6000 + sum(len(each.answers) for each in good[:60])
+    assert finding.count() == f"6,000 of {total:,} turns ({6000 / total:.0%})".replace(
+        "%", " %"
     )
 
 
@@ -340,7 +339,9 @@ def test_the_place_of_a_fault_in_other_patterns():
     ],
 )
 def test_how_rewards_differ(recorded, words):
-    assert words in _form(np.array(recorded, float), np.array([1.0, 2.0, 3.0]))
+    assert words in describe_difference(
+        np.array(recorded, float), np.array([1.0, 2.0, 3.0])
+    )
 
 
 def test_cut_prompts():
@@ -370,5 +371,5 @@ def test_each_kind_has_texts():
     assert len({kind.name for kind in KINDS}) == len(KINDS)
     for kind in KINDS:
         assert kind.title[0].isupper()
-        assert not kind.meaning.endswith(".")
-        assert not kind.advice.endswith(".")
+        assert kind.meaning.endswith(".")
+        assert kind.advice.endswith(".")
