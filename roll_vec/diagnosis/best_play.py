@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from roll_vec.diagnosis.played import Floats, Played
+from roll_vec.diagnosis.played import Floats, Played, Task
 from roll_vec.evaluation.policies import OraclePolicy, has_oracle
 from roll_vec.evaluation.splits import FREE_KEYWORDS, TEST_START
 from roll_vec.progress import report
@@ -60,20 +60,33 @@ def add_best_play(played: Played) -> None:
         if best is None:
             registered = ENVIRONMENTS.get(id)
             solved = registered and registered.reward_threshold
-            played.best[places] = max(
-                returns.max(), -np.inf if solved is None else solved
-            )
+            task.has_best = solved is not None
+            played.best[places] = max(filter(None, (returns.max(), solved)), default=0)
             continue
-        task.measure = best.measure
+        task.measure, task.has_best = best.measure, True
         played.best[places] = best.returns[inverse]
         played.best_length[places] = best.lengths[inverse]
         played.difficulty[places] = best.difficulty[inverse]
 
 
+def usual_play(task: Task) -> BestPlay | None:
+    """Return the best play of some test levels with the defaults of a task's id.
+
+    Keywords that are true or false, such as ``is_slippery``, are those of the task.
+    None: it has another measure.
+    """
+    keywords = task.group.keywords
+    flags = [
+        (name, keywords[name]) for name in keywords if type(keywords[name]) is bool
+    ]
+    usual = _usual_play(task.group.id, tuple(flags))
+    return usual if usual is not None and usual.measure == task.measure else None
+
+
 @lru_cache(maxsize=32)
-def usual_play(id: str) -> BestPlay | None:
-    """Return the best play of some test levels with the default keywords of an id."""
-    return play_best(id, {}, range(TEST_START, TEST_START + _USUAL_EPISODES))
+def _usual_play(id: str, flags: tuple[tuple[str, bool], ...]) -> BestPlay | None:
+    seeds = range(TEST_START, TEST_START + _USUAL_EPISODES)
+    return play_best(id, dict(flags), seeds)
 
 
 def play_best(

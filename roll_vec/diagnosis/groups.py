@@ -13,7 +13,7 @@ BEST = 0.05
 # Below it groups without variance are those of a good policy.
 _SOME_LOSS = 0.2
 # Neighbours of one task, without groups in the file, are a group up to this size.
-_MOST_NEIGHBOURS = 64
+_MOST_NEIGHBOURS = 16
 
 
 @kind(least=0.3, explains=False)
@@ -103,8 +103,7 @@ def _shows_task(task: Task) -> bool:
 def variance(evidence: Evidence) -> Hits | None:
     """Groups without variance.
 
-    Groups of two or more whose returns are all equal, so that no episode has an
-    advantage; if the policy is not good already.
+    Groups of two or more whose returns are all equal, unless the policy is good.
 
     Change
     ------

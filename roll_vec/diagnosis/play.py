@@ -14,6 +14,8 @@ from roll_vec.diagnosis.played import Bools
 
 # Invalid texts whose faults are looked for, spread over all.
 _MOST_TEXTS = 20_000
+# Characters of an answer that may be cut, and the share of invalid ones of one length.
+_SHORTEST_CUT, _MANY = 24, 0.8
 # The share of an answer among all turns that is the same answer to every board.
 _CONSTANT = 0.8
 
@@ -22,8 +24,8 @@ _CONSTANT = 0.8
 def cut(evidence: Evidence) -> Hits | None:
     """Answers or prompts cut by length.
 
-    Turns whose answer the longest length cut, or whose prompt lacks one half of the
-    observation.
+    Turns whose answer was cut, as the file says or as equal lengths of invalid answers
+    show, or whose prompt lacks one half of the observation.
 
     Change
     ------
@@ -31,7 +33,7 @@ def cut(evidence: Evidence) -> Hits | None:
     (`max_prompt_length`); a shorter prompt by `env_instruction`, or less `history`.
     """
     played = evidence.played
-    answers = played.is_cut & played.is_played
+    answers = (played.is_cut | _have_one_length(evidence)) & played.is_played
     is_hit = answers | (played.is_prompt_cut & played.is_played)
     details = [f"answers: {answers.sum():,}, prompts: {played.is_prompt_cut.sum():,}"]
     lengths = [
@@ -40,6 +42,19 @@ def cut(evidence: Evidence) -> Hits | None:
     if lengths:
         details.append(f"median length of these answers: {np.median(lengths):,.0f}")
     return Hits.of_turns(evidence, is_hit, evidence.share(is_hit), details)
+
+
+def _have_one_length(evidence: Evidence) -> Bools:
+    """(N,) bool: invalid answers of the greatest length, if most of them have it."""
+    played = evidence.played
+    result = np.zeros(len(played.episode), np.bool_)
+    places = np.flatnonzero(played.is_played & ~played.is_valid)
+    texts = [str(_answer(evidence, place)) for place in places.tolist()]
+    lengths = np.array([*map(len, texts)])
+    if len({*texts[:_MOST_TEXTS]}) > 1 and lengths.max() >= _SHORTEST_CUT:
+        longest = lengths == lengths.max()
+        result[places[longest]] = longest.mean() >= _MANY
+    return result
 
 
 @kind(least=0.2)
@@ -122,9 +137,8 @@ def constant(evidence: Evidence) -> Hits | None:
 def limit(evidence: Evidence) -> Hits | None:
     """Ends by the limit of steps.
 
-    Episodes that a limit stopped: one of the environment, or the last answer of the
-    file.  They count wholly where the best play is longer than the episode, else as far
-    as its turns were valid and led to new boards.
+    Episodes that a limit, or the last answer of the file, stopped; wholly where the
+    best play is longer, else as far as turns were valid and led to new boards.
 
     Change
     ------
@@ -135,7 +149,6 @@ def limit(evidence: Evidence) -> Hits | None:
     stops = ~(played.terminated | played.truncated | played.is_refused)
     is_hit = (played.truncated & ~played.terminated) | stops
     is_hit &= np.isfinite(played.best_length) & (evidence.stakes > 0)
-    is_hit &= played.lengths > 0
     if not is_hit.any():
         return None
     idle = evidence.is_wasted | evidence.is_return | ~played.is_valid
@@ -154,7 +167,7 @@ def limit(evidence: Evidence) -> Hits | None:
         details.append(f"{stops.sum():,} {text}")
     faults = [played.recorded[at].fault for at in np.flatnonzero(stops).tolist()]
     details += quote_counts(Counter(f"{fault:.100}" for fault in faults if fault))
-    turns = (played.starts + played.lengths - 1)[hits > 0]
+    turns = (played.starts + played.lengths - 1)[(hits > 0) & (played.lengths > 0)]
     number, total = int(is_hit.sum()), len(is_hit)
     return Hits(number, total, "episodes", hits, turns, details)
 

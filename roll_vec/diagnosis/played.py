@@ -42,12 +42,15 @@ class Task:
     action_names : dict of int to str
     measure : str
         The name of the exact difficulty; empty: there is none.
+    has_best : bool
+        The best return is known, and not that of the best episode.
     """
 
     group: EpisodeGroup
     parser: Any = None
     action_names: Mapping[int, str] = field(default_factory=dict)
     measure: str = ""
+    has_best: bool = False
 
 
 @dataclass

@@ -78,7 +78,8 @@ class Diagnosis:
         """Return one sentence on what stands out."""
         if self.outstanding:
             return f"First to change: {self.outstanding[0].kind.title}."
-        if self.evidence.lost >= LOST:
+        has_best = any(task.has_best for task in self.evidence.played.tasks)
+        if has_best and self.evidence.lost >= LOST:
             return "No reason for the lost return stands out."
         return "Nothing stands out."
 

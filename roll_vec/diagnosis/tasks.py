@@ -23,8 +23,8 @@ _MUCH_HARDER, _MUCH_EASIER = 1.5, 0.25
 def easy(evidence: Evidence) -> Hits | None:
     """Tasks that are too easy.
 
-    Episodes of groups in which all members play best, of tasks that are four times
-    easier than those of the id's default keywords, or more.
+    Episodes of groups in which all members play best, of tasks at least four times
+    easier than those of the default keywords.
 
     Change
     ------
@@ -49,8 +49,8 @@ def easy(evidence: Evidence) -> Hits | None:
 def hard(evidence: Evidence) -> Hits | None:
     """Tasks that are too hard.
 
-    Episodes that fail, of difficulties at which nine of ten fail while easier ones
-    succeed; or nine of ten of all, if the tasks are much harder than the defaults.
+    Episodes that fail at difficulties where nine of ten fail while easier ones succeed,
+    or where all are much harder than those of the default keywords.
 
     Change
     ------
@@ -103,16 +103,16 @@ def _hardness(measure: str, difficulty: Floats) -> Floats:
 
 def _usual_hardness(task: Task) -> float:
     """Return the median with the defaults of the id; NaN: it has no such measure."""
-    usual = usual_play(task.group.id)
-    if usual is None or usual.measure != task.measure:
+    usual = usual_play(task)
+    if usual is None:
         return np.nan
     return float(np.median(_hardness(task.measure, usual.difficulty)))
 
 
 def _compare(played: Played, task: Task, rows: Bools) -> str:
     """Return a line on the difficulty of a task beside that of its id's defaults."""
-    usual, median = usual_play(task.group.id), np.median(played.difficulty[rows])
+    usual, median = usual_play(task), np.median(played.difficulty[rows])
     line = f"{task.group.id}: {median:.3g} {task.measure} (median)"
-    if usual is None or usual.measure != task.measure:
+    if usual is None:
         return line
     return f"{line}; with its defaults {np.nanmedian(usual.difficulty):.3g}"
