@@ -104,6 +104,7 @@ PUBLIC_MODULES = (
     "joined",
     "progress",
     "recordings",
+    "recordings.readers",
     "seeding",
     "sessions",
     "spaces",

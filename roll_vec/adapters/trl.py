@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,14 +25,14 @@ from roll_vec.envs.webshop import WebShop
 from roll_vec.errors import InvalidOptionError, InvalidSeedError
 from roll_vec.objects.base_envs import BaseDiscreteActionEnv
 from roll_vec.options import check_choice, check_int
+from roll_vec.recordings.readers.trl import EPISODE_OVER
 from roll_vec.registration import find_registered
 from roll_vec.render.png import import_pillow, to_image
 from roll_vec.seeding import check_seed, episode_seed
+from roll_vec.trajectories import to_json
 
-__all__ = ["environment_factory"]
+__all__ = ["environment_factory", "log_episodes"]
 
-EPISODE_OVER = "The episode is over. No further action counts."
-"""End of the last observation, and the result of every tool call after it."""
 CALL_TOOLS = "Act by calling a tool, once for each action."
 """A line below the game's instructions, which ask for an answer in the text."""
 # Of games on grids.
@@ -79,8 +79,10 @@ class _ToolEnv:
 
     def __init__(self, id: str, keywords: Mapping[str, Any], tasks: Tasks) -> None:
         self._env: gymnasium.Env[Any, Any] = gymnasium.make(id, **keywords)
-        self._tasks = tasks
-        self._return = 0.0
+        self._keywords, self._tasks = keywords, tasks
+        self._seed = 0
+        self._answers: list[str] = []
+        self._rewards: list[float] = []
         self._is_over = True
 
     def reset(self, /, **row: Any) -> Any:
@@ -92,11 +94,12 @@ class _ToolEnv:
 
     def get_reward(self) -> float:
         """Return the sum of the rewards since the last reset."""
-        return self._return
+        return sum(self._rewards, 0.0)
 
     def _begin(self, row: Mapping[str, Any]) -> list[Any]:
-        observation, info = self._env.reset(seed=self._tasks.seed_of(row))
-        self._return, self._is_over = 0.0, False
+        self._seed = self._tasks.seed_of(row)
+        observation, info = self._env.reset(seed=self._seed)
+        self._answers, self._rewards, self._is_over = [], [], False
         return [f"{info['env_instruction']}\n{CALL_TOOLS}", observation]
 
     def _take(self, text: str) -> list[Any]:
@@ -104,13 +107,25 @@ class _ToolEnv:
         if self._is_over:
             return [EPISODE_OVER]
         observation, reward, terminated, truncated, _ = self._env.step(text)
-        self._return += float(reward)
+        self._answers.append(text)
+        self._rewards.append(float(reward))
         self._is_over = terminated or truncated
         return [observation, EPISODE_OVER] if self._is_over else [observation]
 
     def _step(self, text: str) -> str:
         """Take an action; return what `_take` does, as one text."""
         return _join(self._take(text))
+
+    def _log(self) -> dict[str, Any]:
+        """Return the columns of `log_episodes`."""
+        spec = self._env.spec
+        return {
+            "id": "" if spec is None else spec.id,
+            "keywords": json.dumps(to_json(self._keywords)),
+            "seed": self._seed,
+            "answers": self._answers,
+            "step_rewards": self._rewards,
+        }
 
 
 def _join(parts: list[Any]) -> str:
@@ -251,3 +266,29 @@ def environment_factory(
         kind = ShopEnv if issubclass(cls, WebShop) else AnswerEnv
     kind(id, keywords, tasks)  # raises the errors of keywords now
     return partial(kind, id, keywords, tasks)
+
+
+def log_episodes(
+    environments: Sequence[_ToolEnv],
+    log_extra: Callable[[str, list[Any]], None],
+    **_: Any,
+) -> list[None]:
+    """Log what plays the episodes again, beside TRL's completions.
+
+    A reward function of TRL that gives no reward: ``reward_funcs=[log_episodes]`` with
+    ``log_completions=True``.  The tables have the columns ``id``, ``keywords``,
+    ``seed``, ``answers`` and ``step_rewards``, for `roll_vec.recordings.readers`.
+
+    Parameters
+    ----------
+    environments, log_extra
+        Of TRL.
+
+    Returns
+    -------
+    list of None
+    """
+    rows = [environment._log() for environment in environments]
+    for name in rows[0]:
+        log_extra(name, [row[name] for row in rows])
+    return [None] * len(rows)

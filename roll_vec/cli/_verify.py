@@ -10,13 +10,13 @@ from typing import Any
 
 import gymnasium
 
-from roll_vec.cli._errors import FAILURE, file_errors
+from roll_vec.cli._errors import FAILURE, argument_error, file_errors
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import count, print_table, progress
 from roll_vec.errors import InvalidFileError, InvalidOptionError, one_line
 from roll_vec.evaluation.differences import FileDifference
 from roll_vec.evaluation.episodes import EpisodeResults
-from roll_vec.evaluation.recorded_results import is_results
+from roll_vec.evaluation.recorded_results import results_id
 from roll_vec.evaluation.verification import (
     Verification,
     verify_episodes,
@@ -70,16 +70,19 @@ def add_parser(commands: Any) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Verify each file, and return the exit code."""
-    is_same = True
+    is_same, id = True, None
     if arguments.id is not None:
-        arguments.id = full_id(arguments.id)
-        find_spec(arguments.id)  # imports its module
+        # It imports the module as well.
+        id = find_spec(full_id(arguments.id)).id
     for path in arguments.files:
         with file_errors("FILE", path, "read"):
-            has_results = is_results(path)
+            file_id = results_id(path)
+        if None not in (id, file_id) and id != file_id:
+            text = f"{str(path)!r} has results of {file_id}, got {arguments.id!r}"
+            raise argument_error("--id", text)
         start = perf_counter()
         try:
-            verification = _verify(path, has_results, arguments)
+            verification = _verify(path, file_id is not None, arguments)
         except (InvalidFileError, InvalidOptionError, gymnasium.error.Error) as error:
             is_same = False
             if not arguments.quiet:

@@ -22,7 +22,7 @@ from roll_vec.diagnosis import Diagnosis, diagnose
 from roll_vec.diagnosis.examples import Example, show_turns
 from roll_vec.diagnosis.findings import Finding, percent
 from roll_vec.diagnosis.page import make_page
-from roll_vec.evaluation.recorded_results import is_results, read_result_episodes
+from roll_vec.evaluation.recorded_results import read_result_episodes, results_id
 from roll_vec.recordings.readers import FORMATS, read_episodes
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.registration.any_id import find_spec, full_id
@@ -65,7 +65,11 @@ def add_parser(commands: Any) -> None:
         "FORMAT",
         choices=(*FORMATS,),
     )
-    parser.option("--id", "the environment, for dumps that do not name it", "ID")
+    parser.option(
+        "--id",
+        "the environment, for dumps that do not name it; of results: module:ID imports "
+        "the module that registers it",
+    )
     parser.option(
         "-o",
         "keyword of the environment, for dumps; of WebShop's results: products and the "
@@ -99,18 +103,16 @@ def _read(arguments: argparse.Namespace) -> tuple[list[RecordedEpisode], list[in
     UsageError
         If a file cannot be read, or no episode has answers.
     """
-    if arguments.id is not None:
-        arguments.id = full_id(arguments.id)
-        find_spec(arguments.id)  # imports its module
+    # It imports the module of the id as well.
+    id = None if arguments.id is None else find_spec(full_id(arguments.id)).id
     episodes, files = [], []
     for number, path in enumerate(arguments.files):
         with file_errors("FILE", path, "read"):
-            has_results = is_results(path)
-        options = arguments.options
+            has_results = results_id(path) is not None
         if has_results and arguments.format is None:
-            some = read_result_episodes(path, options)
+            some = read_result_episodes(path, arguments.options)
         else:
-            some = read_episodes(path, arguments.format, arguments.id, options)
+            some = read_episodes(path, arguments.format, id, arguments.options)
         for episode in some:
             place = f"{path.name}, {episode.place}"
             episodes.append(replace(episode, place=place))

@@ -8,8 +8,11 @@ In reading order:
 - `episodes`: play each episode of a split once, with any policy
 - `chat`: a language model behind an HTTP endpoint as the policy
 - `statistics`: 95 % intervals of rates, means and differences
-- `results`: results in a file, to which an interrupted evaluation goes back; two
-  policies on the same episodes
+- `turns`: answers, rewards and digests of episodes
+- `result_files`: results in a file, to which an interrupted evaluation goes back
+- `results`: evaluations with such a file; two policies on the same episodes
+- `replaying`: recorded episodes, played again in a batch without their policy
+- `verification`: is a file of results true?
 
 ::
 
@@ -26,6 +29,7 @@ from roll_vec.evaluation.policies import OraclePolicy, UniformPolicy
 from roll_vec.evaluation.results import compare_results, evaluate
 from roll_vec.evaluation.splits import Split, find_split, splits_of
 from roll_vec.evaluation.statistics import wilson_interval
+from roll_vec.evaluation.verification import verify_episodes, verify_results
 
 __all__ = [
     "ChatEndpoint",
@@ -41,5 +45,7 @@ __all__ = [
     "play_episodes",
     "play_split",
     "splits_of",
+    "verify_episodes",
+    "verify_results",
     "wilson_interval",
 ]

@@ -26,8 +26,8 @@ _LAST_BITS = 1e-9
 # Of dumps of trainers, which are often in float32.
 _FLOAT32 = 1e-5
 _OTHER_WORLD = (
-    "the answers lead to other observations here: the level, the data or the code was "
-    "another one when this episode was played"
+    "the answers lead to other observations here: the level, the keywords, the data or "
+    "the code was another one when this episode was played"
 )
 _CHANGED_ANSWERS = (
     "the answers do not fit the digest that was written when they were given: one was "

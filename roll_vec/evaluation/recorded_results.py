@@ -9,8 +9,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from roll_vec.evaluation.result_files import FORMAT, ResultFile, read_results
-from roll_vec.evaluation.splits import Split, find_split
+from roll_vec.errors import InvalidOptionError
+from roll_vec.evaluation.result_files import (
+    FORMAT,
+    ResultFile,
+    ResultHeader,
+    read_results,
+)
+from roll_vec.evaluation.splits import Split, find_split, splits_of
 from roll_vec.evaluation.turns import EpisodeTurns
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.storage.plain_data import decode
@@ -19,8 +25,8 @@ from roll_vec.storage.plain_data import decode
 _MOST_BYTES = 1 << 20
 
 
-def is_results(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file begins as a file of results.
+def results_id(path: str | os.PathLike[str]) -> str | None:
+    """Return the id of a file of results; None: it does not begin as one.
 
     Raises
     ------
@@ -29,8 +35,25 @@ def is_results(path: str | os.PathLike[str]) -> bool:
     """
     with Path(path).open("rb") as file, suppress(ValueError, RecursionError):
         header = json.loads(file.readline(_MOST_BYTES))
-        return isinstance(header, dict) and header.get("format") == FORMAT
-    return False
+        if isinstance(header, dict) and header.get("format") == FORMAT:
+            return str(header.get("id"))
+    return None
+
+
+def find_split_of(header: ResultHeader, shop: Mapping[str, Any] | None) -> Split:
+    """Return the split of a file of results; see `find_split`.
+
+    Raises
+    ------
+    InvalidOptionError
+    """
+    if not splits_of(header.id):
+        message = (
+            f"id: there is no environment {header.id!r} here; if a module of yours "
+            f"registers it, import that first (--id MODULE:{header.id})"
+        )
+        raise InvalidOptionError(message)
+    return find_split(header.id, header.split, **(shop or {}))
 
 
 def read_result_episodes(
@@ -53,9 +76,7 @@ def read_result_episodes(
         would change the task.
     """
     content = read_results(path)
-    header = content.header
-    split = find_split(header.id, header.split, **(shop or {}))
-    return to_recorded_episodes(content, split)
+    return to_recorded_episodes(content, find_split_of(content.header, shop))
 
 
 def to_recorded_episodes(content: ResultFile, split: Split) -> list[RecordedEpisode]:

@@ -107,7 +107,9 @@ def _play_group(
                 states = recorder.states(env_id).copy()
                 skipped = SKIPPED if plan.is_skipped(env_id) else None
                 done[place] = Replay(np.zeros(0), states, fault=skipped)
-        show(len(done) - int(plan.num_playing))
+        # Those whose last event this is are counted with the next one.
+        show(len(done) - plan.num_playing)
+    show(len(done))
     problems = plan.problems()
     return {
         place: replace(

@@ -6,12 +6,12 @@ A file has JSON lines: a header, one line for each episode, and a last line.
 
     {"format": "roll-vec eval", "version": 2, "id": ..., "split": ..., "digest": ...,
      "keywords": {...}, "policy": {...}, "files": {...}, "versions": {...}}
-    {"episode":0,"seed":1000000,"return":1.0,"success":true,"length":6}
+    {"episode":0,"return":1.0,"success":true,"length":6}
     {"episodes":1,"packed":"..."}
 
 An episode that ended by a fault has the text ``fault``.  The last line has the number
-of episodes that the run was asked for, and the turns of all episodes: base 85 of bz2 of
-a JSON object of lists, with one item for each episode, see `_pack`.
+of episodes that the run was asked for, and the seeds, ends and turns of all episodes:
+base 85 of bz2 of a JSON object of lists, with an item for each episode, see `_pack`.
 
 While a run goes on, there is no last line: each episode has its turns itself, and the
 episodes stand in the order in which they have ended.  In a complete file they stand in
@@ -31,6 +31,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -58,8 +59,9 @@ _FIELDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "truncated": ("truncated", (bool,)),
     "fault": ("fault", (str, type(None))),
 }
-# Of a complete file, these are in the last line.
+# Of a complete file, these are in the last line: the lines of episodes are short.
 _ENDS = "terminated", "truncated"
+_PACKED = ("seed", *_ENDS)
 # More bytes are not packed, and not unpacked: a few kilobytes could fill any memory.
 MAX_UNPACKED = 1 << 28
 
@@ -222,7 +224,7 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
         check_regular(path)
         # A line counts when it has its end: a program that is killed at any point loses
         # no more than the line that it was writing.
-        lines = path.read_bytes().split(b"\n")[:-1]
+        *lines, rest = path.read_bytes().split(b"\n")
     except OSError as error:
         message = f"{str(path)!r} cannot be read: {error.strerror}"
         raise InvalidFileError(message) from error
@@ -232,11 +234,15 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
     torn: list[int] = []
     try:
         header, version = _parse_header(_parse(lines[0] if lines else b""))
-        number = len(lines) - 1
         num_episodes: int | None = None
         turns: dict[int, dict[str, Any]] = {}
-        if number and b'"episodes"' in lines[-1][:12]:
-            num_episodes, turns = _parse_last(_parse(lines.pop()))
+        # Editors remove the end of the last line.
+        if rest.startswith(b'{"episodes"') and rest.endswith(b"}"):
+            lines.append(rest)
+        number = len(lines) - 1
+        if number and "episodes" in (last := _parse(lines[-1])):
+            num_episodes, turns = _parse_last(last)
+            lines.pop()
         for number, line in enumerate(lines[1:], 1):  # noqa: B007
             content = _parse(line)
             _check_types(content, ("episode",))
@@ -249,7 +255,7 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
                 continue
             content = {**turns.get(episode, {}), **content}
             if "terminated" not in content:
-                content |= dict.fromkeys(_ENDS, False)
+                content = {"seed": -1, **dict.fromkeys(_ENDS, False), **content}
                 if num_episodes is None:
                     torn.append(episode)
             records[episode] = _parse_record(content)
@@ -388,7 +394,7 @@ def _to_header_line(header: ResultHeader) -> bytes:
 
 def _to_plain(record: EpisodeRecord) -> dict[str, Any]:
     """Return the fields of an episode that a complete file has in its line."""
-    names = [name for name in _FIELDS if name not in _ENDS]
+    names = [name for name in _FIELDS if name not in _PACKED]
     if record.fault is None:
         names.remove("fault")
     return {name: getattr(record, _FIELDS[name][0]) for name in names}
@@ -396,7 +402,7 @@ def _to_plain(record: EpisodeRecord) -> dict[str, Any]:
 
 def _turns_to_plain(record: EpisodeRecord) -> dict[str, Any]:
     """Return the other fields of an episode, as JSON has them."""
-    fields: dict[str, Any] = {name: getattr(record, name) for name in _ENDS}
+    fields: dict[str, Any] = {name: getattr(record, name) for name in _PACKED}
     if record.turns is not None:
         fields |= vars(record.turns)
         fields["answers"] = json.loads(encode(fields["answers"]))
@@ -408,10 +414,11 @@ def _turns_to_plain(record: EpisodeRecord) -> dict[str, Any]:
 def _pack(records: Sequence[EpisodeRecord]) -> str | None:
     """Return the fields of episodes that are not in their lines; None: too many.
 
-    The object has the lists ``episodes`` of ranges ``[first, stop]``, ``terminated``
-    and ``truncated`` of 0 and 1, ``marks``, ``cut``, ``rewards`` and ``answers``.
+    The object has the lists ``episodes`` of ranges ``[first, stop]``, ``seed`` of the
+    differences from seed to seed, ``terminated`` and ``truncated`` of 0 and 1,
+    ``marks``, ``cut``, ``rewards`` and ``answers``.
     """
-    names = (*_ENDS, "marks", "cut", "rewards", "answers")
+    names = (*_PACKED, "marks", "cut", "rewards", "answers")
     columns: dict[str, list[Any]] = {name: [] for name in ("episodes", *names)}
     for record in records:
         ranges = columns["episodes"]
@@ -423,6 +430,8 @@ def _pack(records: Sequence[EpisodeRecord]) -> str | None:
         for name in names:
             value = fields.get(name)
             columns[name].append(int(bool(value)) if name in _ENDS else value)
+    seeds = columns["seed"]
+    columns["seed"] = [b - a for a, b in pairwise([0, *seeds])]
     # Not in ASCII: letters of other languages would take six bytes.
     data = json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
     plain = data.encode("utf-8", "surrogatepass")
@@ -450,6 +459,7 @@ def _unpack(text: Any) -> dict[int, dict[str, Any]]:
         if {*map(len, columns.values())} != {sum(map(len, ranges))}:
             message = "its lists differ in length"
             raise ValueError(message)
+        columns["seed"] = [*accumulate(columns["seed"])]
         for name in _ENDS:
             columns[name] = [value == 1 for value in columns[name]]
         values = zip(*columns.values(), strict=True)

@@ -79,7 +79,7 @@ def mark_turns(num_turns: int) -> list[int]:
 def make_marks(
     answers: Any, states: Sequence[int] | NDArray[np.uint32]
 ) -> tuple[int, list[int]]:
-    """Return a digest of the answers alone, and the marks of an episode.
+    """Return a digest of the answers alone, of 16 bits, and the marks of an episode.
 
     Parameters
     ----------
@@ -96,13 +96,13 @@ def make_marks(
             mark = digest ^ int(states[stop])
             # Half of it says enough, but of the whole episode.
             marks.append(mark if stop == len(answers) else mark >> 16)
-    return digest, marks
+    return digest & 0xFFFF, marks
 
 
 def write_marks(answers: Any, states: Sequence[int] | NDArray[np.uint32]) -> str:
-    """Return `make_marks` in hexadecimal digits: 8, 4 a mark, and 8 of the last one."""
+    """Return `make_marks` in hexadecimal digits: 4 of each, but 8 of the last mark."""
     digest, (*marks, last) = make_marks(answers, states)
-    return "".join([f"{digest:08x}", *(f"{mark:04x}" for mark in marks), f"{last:08x}"])
+    return "".join([*(f"{number:04x}" for number in (digest, *marks)), f"{last:08x}"])
 
 
 def read_marks(text: str) -> tuple[int, list[int]]:
@@ -113,10 +113,10 @@ def read_marks(text: str) -> tuple[int, list[int]]:
     ValueError
         If the text is none of `write_marks`.
     """
-    if len(text) < 16 or len(text) % 4:
+    if len(text) < 12 or len(text) % 4:
         message = f"marks of {len(text)} digits"
         raise ValueError(message)
-    parts = [text[:8], *(text[i : i + 4] for i in range(8, len(text) - 8, 4))]
+    parts = [text[i : i + 4] for i in range(0, len(text) - 8, 4)]
     digest, *marks = (int(part, 16) for part in [*parts, text[-8:]])
     return digest, marks
 

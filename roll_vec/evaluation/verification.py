@@ -19,10 +19,10 @@ from roll_vec.evaluation.differences import (
     has_other_bits,
 )
 from roll_vec.evaluation.episodes import EpisodeRecord, EpisodeResults
-from roll_vec.evaluation.recorded_results import to_recorded_episodes
+from roll_vec.evaluation.recorded_results import find_split_of, to_recorded_episodes
 from roll_vec.evaluation.replays import Progress, Replay, play_again
 from roll_vec.evaluation.result_files import ResultFile, read_results
-from roll_vec.evaluation.splits import Split, find_split, splits_of
+from roll_vec.evaluation.splits import Split, splits_of
 from roll_vec.evaluation.turns import make_marks, read_marks
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.recordings.setup import current_versions
@@ -101,7 +101,7 @@ def verify_results(
     """
     content = read_results(path, repeats=True)
     header = content.header
-    split = find_split(header.id, header.split, **(shop or {}))
+    split = find_split_of(header, shop)
     title, notes = f"{header.id} {header.split}", _version_notes(header.versions)
     differences = [*_check_file(content, split)]
     if differences:

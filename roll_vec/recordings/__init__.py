@@ -10,6 +10,9 @@
 `recorder`     `RunRecorder` keeps the actions, rewards, ends and digests
 `files`        `save_run` and `load_run`: the file of a run
 `replays`      `replay` plays a run again, and finds the first difference
+`recorded_episodes`
+               one form of an episode, whatever file it comes from
+`readers`      `read_episodes`: the files of trainers
 
 Whether an episode is a success is decided in one place, `roll_vec.vector.known_infos`.
 """

@@ -245,3 +245,39 @@ def test_runs_that_cannot_be_exported_are_refused(run, fails):
     more = ("--format", "parquet", "--out", "rows.parquet")
     assert "rewards differ at step 2" in fails("export", "run.npz", *more)
     assert not [*Path().glob("*rows*")]
+
+
+def test_a_newcomer_sees_what_is_wrong_with_a_file(run):
+    assert run(*LAKE_TEST, "--num-episodes", 9, "--out", "a", "--quiet").code == 0
+    text = Path("a").read_text("utf-8")
+    Path("lie").write_text(text.replace('"success":false', '"success":true', 1))
+    Path("damaged").write_text(text.replace('"return"', '"retrun"', 1))
+    Path("old").write_text(text.replace('"version": 2', '"version": 1', 1))
+    outcome = run("eval", "verify", "lie", "a", "damaged", "old")
+    assert outcome.code == 1
+    lie, same, damaged, old = re.split(r"\n(?=\S)", outcome.out)
+    assert lie.startswith("different: lie: roll_vec/RandomFrozenLake-v0 test-no-slip")
+    rows = dict(re.findall(r"(?m)^  (\S.*?)  +(\S.*)$", lie))
+    assert [rows[name] for name in ("field", "in the file", "here")] == [
+        *("success", "True", "False"),
+    ]
+    assert rows["that is"] == "played again, the episode does not end so"
+    assert rows["in all"].startswith("1 episode with a difference: episode ")
+    assert rows["score in the file"] != rows["score here"]
+    assert same.startswith("same: a: ")
+    assert re.match(r"not verified: damaged\n .* line \d: no 'return'", damaged)
+    assert "files of version 1 have no answers" in old
+    assert run("eval", "verify", "damaged", "--quiet").code == 1
+
+
+def test_results_of_a_module_of_the_user_name_it(run, fails, user_module):
+    id = f"{user_module}:mine/Corridor-v0"
+    more = ("--num-episodes", 3, "--out", "a", "--quiet")
+    assert run("eval", "run", id, "--split", "test", *more).code == 0
+    assert run("eval", "verify", "a", "--id", id).out.startswith("same: a: mine/")
+    assert "results of mine/Corridor-v0" in fails("eval", "verify", "a", "--id", LAKE)
+    text = Path("a").read_text("utf-8")
+    Path("b").write_text(text.replace("Corridor", "Road"))
+    outcome = run("eval", "verify", "b")
+    assert outcome.code == 1
+    assert "(--id MODULE:mine/Road-v0)" in outcome.table["reason"]

@@ -23,6 +23,7 @@ class Reply:
     hangs: bool = False
     drips: bool = False
     message: dict[str, object] = field(default_factory=dict)
+    finish_reason: str = "stop"
 
 
 class ChatServer:
@@ -89,7 +90,8 @@ class ChatServer:
         body = answer.body
         if body is None:
             message = {"role": "assistant", "content": answer.content, **answer.message}
-            choice = {"index": 0, "finish_reason": "stop", "message": message}
+            choice = {"index": 0, "finish_reason": answer.finish_reason}
+            choice["message"] = message
             completion = {"id": "1", "object": "chat.completion", "created": 0}
             completion |= {"model": request["model"], "choices": [choice]}
             body = json.dumps(completion).encode()

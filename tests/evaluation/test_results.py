@@ -62,8 +62,8 @@ def write(path, records, header=HEADER):
 
 
 def test_a_file_is_the_golden_file(tmp_path):
-    half_pair = EpisodeTurns(["one", "é\ud800"], [0.1, 0.2], "0" * 20, [1])
-    array = EpisodeTurns(np.array([[0.1]], np.float32), [1.0], "0" * 16)
+    half_pair = EpisodeTurns(["one", "é\ud800"], [0.1, 0.2], "0" * 16, [1])
+    array = EpisodeTurns(np.array([[0.1]], np.float32), [1.0], "0" * 12)
     records = [record(3, 0.1 + 0.2, turns=half_pair), record(0, 1.0, turns=array)]
     records.append(record(1, fault='no\n"é'))
     path = write(tmp_path / "a.jsonl", records)
@@ -213,7 +213,11 @@ def test_each_line_is_in_the_file_before_it_is_closed(tmp_path):
         lines = path.read_bytes()
     assert path.read_bytes() == whole
     # A crash within the last line: of a run that goes on, or of a complete file.
-    for content, episodes in ((lines[:-1], [0]), (whole[:-1], [])):
+    for content, episodes in (
+        (lines[:-1], [0]),
+        (whole[:-2], []),
+        (whole[:-1], [0, 1]),
+    ):
         path.write_bytes(content)
         with ResultLog(path, HEADER) as log:
             assert list(log.records) == episodes
@@ -296,8 +300,13 @@ def packed(content):
             columns = content
             if isinstance(content, dict):
                 columns = {"episodes": [[0, 2]], "terminated": [1, 1]}
-                columns |= {"truncated": [1, 1], "rewards": [[]] * 2, "cut": [[]] * 2}
-                columns |= {"answers": [[]] * 2, "marks": ["0" * 16] * 2, **content}
+                columns |= {
+                    "seed": [1000000, 1],
+                    "truncated": [1, 1],
+                    "rewards": [[]] * 2,
+                    "cut": [[]] * 2,
+                }
+                columns |= {"answers": [[]] * 2, "marks": ["0" * 12] * 2, **content}
             plain = json.dumps(columns).encode()
         text = base64.b85encode(bz2.compress(plain, 1)).decode()
         return [*lines[:-1], json.dumps({"episodes": 2, "packed": text}).encode()]
@@ -317,7 +326,7 @@ def packed(content):
         (swap(2, b"0.0", b"NaN"), "line 2: return is nan"),
         (lambda lines: [*lines[:3], lines[1]], "line 4: episode 0 stands there twice"),
         (swap(2, b"false", b"0"), "line 2: success is 0"),
-        (swap(2, b'"seed"', b'"sed"'), "line 2: no 'seed'"),
+        (swap(2, b'"length"', b'"long"'), "line 2: no 'length'"),
         (swap(4, b'"episodes":2', b'"episodes":-2'), "line 4: episodes is -2"),
         (swap(4, b'"packed":"', b'"packed":"a'), "line 4: packed is damaged"),
         (packed([1]), "line 4: packed is damaged"),

@@ -73,7 +73,7 @@ class GemEnv(ABC):
     ACTION_LOOKUP: Any = None
     """The parser's names of actions; without names any text is an action."""
     EPISODE: ClassVar[tuple[str, ...]] = (
-        *("_turn", "_is_running", "_observation", "_outcome"),
+        *("_turn", "_is_running", "_observation", "_outcome", "_seed"),
     )
     """Attributes of an episode, besides the row of the batch: `get_state` has them."""
     # Of an evaluation split: who counts its episodes, and this environment's place.
@@ -97,6 +97,8 @@ class GemEnv(ABC):
         self.format_penalty = texts.format_penalty
         self.action_pattern = texts.action_pattern
         self._parser = ActionParser(texts, self.ACTION_LOOKUP)
+        self._keywords = ours
+        self._seed: int | None = None
         self._batch = share_batch(self.ID, ours, self)
         self._session: Session | None = None
         self._is_running = False
@@ -160,6 +162,7 @@ class GemEnv(ABC):
                 self._is_running = False
                 return None, {}
             seed = self._seeds[number]
+        self._seed = seed
         result = self._open().reset(seed, options)
         self._note(*result)
         self._turn, self._is_running = 0, True

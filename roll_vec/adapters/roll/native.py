@@ -17,7 +17,9 @@ from roll_vec.adapters.roll.grids import SOKOBAN_RULES, GemSokobanEnv, GridOptio
 from roll_vec.errors import InvalidActionError
 from roll_vec.kernels.sokoban.moves import BOX, BOX_ON_TARGET
 from roll_vec.options import accepts_keywords_of, check_choice
+from roll_vec.recordings.readers.roll import FACTS
 from roll_vec.text.validation import check_text
+from roll_vec.trajectories import to_json
 
 Step = tuple[list[dict[str, Any]], float, bool, bool, dict[str, Any]]
 
@@ -293,7 +295,8 @@ class GemSokobanNativeEnv(GemSokobanEnv):
     def env_info(self) -> dict[str, Any]:
         """What ROLL's manager writes beside a trajectory.
 
-        Boxes are counted in the text, by their symbols.
+        Boxes are counted in the text, by their symbols.  ``roll_vec`` has what plays
+        the episode again, for `roll_vec.recordings.readers`.
         """
         room = self._observation or ""
         on_target, others = (
@@ -306,7 +309,23 @@ class GemSokobanNativeEnv(GemSokobanEnv):
             "max_steps": self.max_steps,
             "current_step": self.current_step,
             "boxes_on_target": on_target,
+            FACTS: self._facts(),
         }
+
+    def _facts(self) -> dict[str, Any]:
+        """Return the id, the keywords of a batch of texts, and the seed."""
+        # JSON has no keys that are integers, as those of tables are.
+        names = self._keywords.keys() - {"action_start", "grid_lookup", "render_mode"}
+        keywords = {
+            **{name: self._keywords[name] for name in names},
+            "obs_mode": "text",
+            "action_mode": "text",
+            "action_pattern": self.action_pattern,
+            "special_token_list": self.options.special_token_list,
+            "format_penalty": self.format_penalty,
+            "max_episode_steps": -1,
+        }
+        return {"id": self.ID, "keywords": to_json(keywords), "seed": self._seed}
 
 
 @dataclass(frozen=True, kw_only=True)

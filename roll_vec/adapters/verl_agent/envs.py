@@ -94,6 +94,8 @@ class VerlAgentEnvs(ABC):
             split, keywords = apply_split(id, groups.evaluation_split, keywords)
             self._split_tasks = split.seeds
         self._ended = np.zeros(self.num_processes, np.bool_)
+        self._tasks, self._num_turns = np.zeros(0, np.int64), 0
+        self._keywords = keywords
         self._infos: list[Info] = []
         self._observations: Sequence[Any] = ()
         self.envs: Any = make_vec(id, self.num_processes, **keywords)
@@ -111,7 +113,8 @@ class VerlAgentEnvs(ABC):
         ------
         ClosedError
         """
-        self._infos = self._begin(self._next_tasks())
+        self._tasks, self._num_turns = self._next_tasks(), 0
+        self._infos = self._begin(self._tasks)
         self._ended[:] = False
         return self._observe(), [dict(info) for info in self._infos]
 
@@ -147,6 +150,7 @@ class VerlAgentEnvs(ABC):
             accepted = f"{self.num_processes} of them, one for each environment"
             value = len(actions) if is_list else actions
             raise InvalidActionError.expected("actions", accepted, value)
+        self._num_turns += 1
         rewards = [0.0] * self.num_processes
         outcomes = self._idle_outcomes(actions)
         mask = ~self._ended

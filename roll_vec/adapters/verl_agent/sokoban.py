@@ -18,6 +18,8 @@ from roll_vec.adapters.verl_agent.envs import (
 from roll_vec.envs.sokoban import Sokoban
 from roll_vec.kernels.sokoban.moves import PENALTY_STEP
 from roll_vec.options import check_choice, check_int
+from roll_vec.recordings.readers.verl_agent import TEXTS
+from roll_vec.trajectories import to_json
 
 # The ends of verl-agent's ranges of seeds.
 TRAIN_SEEDS, VALIDATION_SEEDS = (0, (1 << 16) - 1), (1 << 16, (1 << 32) - 1)
@@ -54,6 +56,27 @@ class SokobanEnvs(VerlAgentEnvs):
         # The registered limit is verl-agent's default, too.
         keywords["max_episode_steps"] = keywords.pop("max_steps", None)
         super().__init__("roll_vec/Sokoban-v0", groups, keywords)
+
+    def episode_facts(self) -> list[dict[str, Any]]:
+        """Return what plays each episode again: a column of verl-agent's dumps.
+
+        See `roll_vec.recordings.readers.verl_agent`.
+
+        Returns
+        -------
+        list of dict
+            For each environment ``id``, ``keywords``, ``seed`` and ``turn``, the number
+            of calls of `step` since the reset.
+        """
+        names = self._keywords.keys() - {
+            "autoreset_mode",
+            "action_start",
+            "grid_lookup",
+        }
+        keywords = {name: self._keywords[name] for name in sorted(names)} | TEXTS
+        facts = {"id": self.envs.spec.id, "keywords": to_json(keywords)}
+        seeds = np.repeat(self._tasks, self.group_n).tolist()
+        return [{**facts, "seed": seed, "turn": self._num_turns} for seed in seeds]
 
     def _draw_tasks(self) -> NDArray[np.int64]:
         low, high = TRAIN_SEEDS if self.is_train else VALIDATION_SEEDS
