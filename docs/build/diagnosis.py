@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docs.build.tables import table
-from roll_vec.diagnosis.ranking import KINDS
+from roll_vec.evaluation.diagnosis.ranking import KINDS
 
 
 def findings(_: str) -> str:

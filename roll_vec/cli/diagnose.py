@@ -18,10 +18,10 @@ from roll_vec.cli._errors import (
 )
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import print_table, progress, text_width
-from roll_vec.diagnosis import Diagnosis, diagnose
-from roll_vec.diagnosis.examples import Example, show_turns
-from roll_vec.diagnosis.findings import Finding, percent
-from roll_vec.diagnosis.page import make_page
+from roll_vec.evaluation.diagnosis import Diagnosis, diagnose
+from roll_vec.evaluation.diagnosis.examples import Example, show_turns
+from roll_vec.evaluation.diagnosis.findings import Finding, percent
+from roll_vec.evaluation.diagnosis.page import make_page
 from roll_vec.evaluation.recorded_results import read_result_episodes, results_id
 from roll_vec.recordings.readers import FORMATS, read_episodes
 from roll_vec.recordings.recorded_episodes import RecordedEpisode

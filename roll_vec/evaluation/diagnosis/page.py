@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 
-from roll_vec.diagnosis.examples import Example, show_turns
-from roll_vec.diagnosis.findings import Finding, percent
-from roll_vec.diagnosis.ranking import Diagnosis
+from roll_vec.evaluation.diagnosis.examples import Example, show_turns
+from roll_vec.evaluation.diagnosis.findings import Finding, percent
+from roll_vec.evaluation.diagnosis.ranking import Diagnosis
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 # The longest part of an observation or an answer.
@@ -24,7 +24,9 @@ def make_page(diagnosis: Diagnosis) -> str:
     outstanding = diagnosis.outstanding
     turns = [turn for finding in outstanding for turn in finding.examples]
     examples = show_turns(diagnosis.evidence.played, turns)
-    style = files("roll_vec.diagnosis").joinpath("page.css").read_text("utf-8")
+    style = (
+        files("roll_vec.evaluation.diagnosis").joinpath("page.css").read_text("utf-8")
+    )
     parts = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from roll_vec.diagnosis.played import Bools, Floats, Ints, Played
-from roll_vec.docstrings import read_sections
+from roll_vec.evaluation.diagnosis.played import Bools, Floats, Ints, Played
 
 LOST, SHARE = 0.4, 0.3
 """What has to be lost before findings of `Kind.least` None stand out, and by each."""
@@ -214,11 +213,12 @@ def kind(
     """
 
     def decorate(find: Callable[[Evidence], Hits | None]) -> Kind:
-        sections = read_sections(find.__doc__)
-        title, _, meaning = sections[""].partition("\n\n")
-        advice = " ".join(sections.get("Change", "").split())
-        texts = title.rstrip("."), " ".join(meaning.split()), advice
-        return Kind(find.__name__, *texts, find, least, explains)
+        # A docstring is None under ``python -OO``.
+        text, _, change = (find.__doc__ or "").partition("Change\n    ------\n")
+        title, _, meaning = text.partition("\n\n")
+        texts = [" ".join(part.split()) for part in (title, meaning, change)]
+        title = texts[0].rstrip(".") or find.__name__
+        return Kind(find.__name__, title, *texts[1:], find, least, explains)
 
     return decorate
 

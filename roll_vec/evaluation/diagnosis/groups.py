@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from roll_vec.diagnosis.findings import Evidence, Hits, kind
-from roll_vec.diagnosis.played import Ints, Played, Task
+from roll_vec.evaluation.diagnosis.findings import Evidence, Hits, kind
+from roll_vec.evaluation.diagnosis.played import Ints, Played, Task
 from roll_vec.registration import ENVIRONMENTS
 
 # The lost return up to which an episode counts as played best.

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.diagnosis.findings import Evidence, Hits, kind, quote_counts
-from roll_vec.diagnosis.played import Bools, Floats
+from roll_vec.evaluation.diagnosis.findings import Evidence, Hits, kind, quote_counts
+from roll_vec.evaluation.diagnosis.played import Bools, Floats
 from roll_vec.vector.known_infos import UNKNOWN
 
 

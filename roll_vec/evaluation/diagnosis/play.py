@@ -8,9 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from roll_vec.diagnosis.faulty_answers import find_fault
-from roll_vec.diagnosis.findings import Evidence, Hits, kind, percent, quote_counts
-from roll_vec.diagnosis.played import Bools
+from roll_vec.evaluation.diagnosis.faulty_answers import find_fault
+from roll_vec.evaluation.diagnosis.findings import (
+    Evidence,
+    Hits,
+    kind,
+    percent,
+    quote_counts,
+)
+from roll_vec.evaluation.diagnosis.played import Bools
 
 # Invalid texts whose faults are looked for, spread over all.
 _MOST_TEXTS = 20_000

@@ -1,4 +1,4 @@
-"""`roll_vec.diagnosis`: planted failures come out first, healthy runs are quiet."""
+"""Planted failures come out first, and healthy runs are quiet."""
 
 import html
 from dataclasses import replace
@@ -7,19 +7,19 @@ from functools import partial
 import numpy as np
 import pytest
 
-from roll_vec.diagnosis import diagnose
-from roll_vec.diagnosis.faulty_answers import find_fault
-from roll_vec.diagnosis.findings import Evidence
-from roll_vec.diagnosis.page import make_page
-from roll_vec.diagnosis.played import is_cut_in, play_again
-from roll_vec.diagnosis.ranking import KINDS
-from roll_vec.diagnosis.rewards import describe_difference
+from roll_vec.evaluation.diagnosis import diagnose
+from roll_vec.evaluation.diagnosis.faulty_answers import find_fault
+from roll_vec.evaluation.diagnosis.findings import Evidence
+from roll_vec.evaluation.diagnosis.page import make_page
+from roll_vec.evaluation.diagnosis.played import is_cut_in, play_again
+from roll_vec.evaluation.diagnosis.ranking import KINDS
+from roll_vec.evaluation.diagnosis.rewards import describe_difference
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
-from tests.diagnosis.planters import (
+from tests.evaluation.diagnosis.planters import (
+    CHAT,
     ONE_BOX,
     SOKOBAN,
-    TEXTS,
     THREE_BOXES,
     Bumps,
     Noisy,
@@ -33,7 +33,6 @@ from tests.diagnosis.planters import (
 
 LAKE = "roll_vec/RandomFrozenLake-v0"
 COUNTDOWN = "roll_vec/Countdown-v0"
-CHAT = ONE_BOX | TEXTS
 ACTIONS = "Up", "Down", "Left", "Right"
 SEEDS = range(1_000_000, 1_000_120)
 

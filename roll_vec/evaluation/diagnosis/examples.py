@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Text
 
-from roll_vec.diagnosis.faulty_answers import Fault, find_fault
-from roll_vec.diagnosis.played import Ints, Played
 from roll_vec.errors import MissingExtraError
+from roll_vec.evaluation.diagnosis.faulty_answers import Fault, find_fault
+from roll_vec.evaluation.diagnosis.played import Ints, Played
 from roll_vec.evaluation.replaying import AnswerPlan, EpisodeGroup
 from roll_vec.registration import ENVIRONMENTS
-from roll_vec.render.ansi import strip_colours
 from roll_vec.render.mosaic import upscale
 from roll_vec.render.png import to_data_url
 from roll_vec.vector.space_batches import item_at
@@ -112,7 +111,7 @@ def _draw(
     boards: list[tuple[str, str | None]] = [("", None)] * len(turns)
     registered = ENVIRONMENTS.get(group.id)
     modes = getattr(registered.load(), "metadata", {}) if registered else {}
-    mode = {"render_mode": "ansi"} if "ansi" in modes.get("render_modes", ()) else {}
+    mode = {"render_mode": "text"} if "text" in modes.get("render_modes", ()) else {}
     with closing(group.make_vec(len(turns), **mode)) as envs:
         plan = AnswerPlan(envs, episodes)
         for event in plan.play():
@@ -134,7 +133,7 @@ def _draw_rows(
     if isinstance(space, Text):
         texts = [str(observations[row]) for row in rows.tolist()]
     elif renders:
-        texts = [strip_colours(each) for each in envs.render_envs(rows.tolist()) or ()]
+        texts = [*map(str, envs.render_envs(rows.tolist()) or ())]
     else:
         texts = [str(item_at(space, observations, row)) for row in rows.tolist()]
     engine = envs.engine

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from roll_vec.text.patterns import literal_tags
-
 # What models write in the place of a tag.
 _TAGS = re.compile(r"</?[A-Za-z_]\w*>|\\boxed\{|```")
 _MARKS = " \t\r\n.,;:!?'\"`*()[]"
@@ -32,7 +30,7 @@ def find_fault(parser: Any, text: str, reason: str = "") -> Fault:
     """
     if not text.strip():
         return Fault("an empty answer", 0, len(text))
-    tags = literal_tags(parser.options.action_pattern)
+    tags = parser.tags
     match = parser.find(text)
     if match is None:
         return _missing_tag(tags, text)

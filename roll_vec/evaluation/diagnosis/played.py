@@ -12,7 +12,6 @@ import numpy as np
 from gymnasium.spaces import Text
 from numpy.typing import NDArray
 
-from roll_vec.arrays.advantages import DEAD_END_LOSS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation.replaying import AnswerPlan, EpisodeGroup, group_episodes
 from roll_vec.progress import report
@@ -26,6 +25,8 @@ from roll_vec.vector.known_infos import UNKNOWN, episode_successes
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+# `roll_vec.arrays.advantages` has it; no other action costs as many moves.
+DEAD_END_LOSS = 100.0
 # Halves of a shorter observation are in any prompt.
 _SHORTEST = 16
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from roll_vec.diagnosis import groups, play, rewards, tasks
-from roll_vec.diagnosis.best_play import add_best_play
-from roll_vec.diagnosis.findings import (
+from roll_vec.evaluation.diagnosis import groups, play, rewards, tasks
+from roll_vec.evaluation.diagnosis.best_play import add_best_play
+from roll_vec.evaluation.diagnosis.findings import (
     LOST,
     SHARE,
     Evidence,
@@ -18,7 +18,7 @@ from roll_vec.diagnosis.findings import (
     Kind,
     percent,
 )
-from roll_vec.diagnosis.played import play_again
+from roll_vec.evaluation.diagnosis.played import play_again
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
 KINDS: tuple[Kind, ...] = (

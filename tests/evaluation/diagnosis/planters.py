@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from roll_vec import make_vec
-from roll_vec.diagnosis.best_play import play_best
-from roll_vec.diagnosis.played import play_again
 from roll_vec.evaluation import OraclePolicy, UniformPolicy
+from roll_vec.evaluation.diagnosis.best_play import play_best
+from roll_vec.evaluation.diagnosis.played import play_again
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.trajectories import play_seeds
 
@@ -20,6 +20,7 @@ TEXTS = {
     "action_mode": "text",
     "action_pattern": "<answer>(.*?)</answer>",
 }
+CHAT = ONE_BOX | TEXTS
 
 
 def random_policy(envs):

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from roll_vec.diagnosis.best_play import CHANCE, usual_play
-from roll_vec.diagnosis.findings import Evidence, Hits, kind, percent
-from roll_vec.diagnosis.groups import BEST
-from roll_vec.diagnosis.played import Bools, Floats, Played, Task
+from roll_vec.evaluation.diagnosis.best_play import CHANCE, usual_play
+from roll_vec.evaluation.diagnosis.findings import Evidence, Hits, kind, percent
+from roll_vec.evaluation.diagnosis.groups import BEST
+from roll_vec.evaluation.diagnosis.played import Bools, Floats, Played, Task
 
 # The lost return from which an episode has failed.
 _FAILED = 0.5

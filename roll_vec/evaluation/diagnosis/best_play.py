@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from roll_vec.diagnosis.played import Floats, Played, Task
+from roll_vec.evaluation.diagnosis.played import Floats, Played, Task
 from roll_vec.evaluation.policies import OraclePolicy, has_oracle
 from roll_vec.evaluation.splits import FREE_KEYWORDS, TEST_START
 from roll_vec.progress import report

@@ -16,9 +16,10 @@ In reading order:
 
     diagnosis = diagnose(read_episodes("rollouts.jsonl"))
     for finding in diagnosis.outstanding:
-        print(finding.title, finding.share, finding.advice)
+        print(finding.kind.title, finding.share)
 """
 
-from roll_vec.diagnosis.ranking import Diagnosis, diagnose
+from roll_vec.evaluation.diagnosis.ranking import Diagnosis as Diagnosis
+from roll_vec.evaluation.diagnosis.ranking import diagnose
 
-__all__ = ["Diagnosis", "diagnose"]
+__all__ = ["diagnose"]
