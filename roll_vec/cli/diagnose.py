@@ -19,7 +19,7 @@ from roll_vec.cli._errors import (
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import print_table, progress, text_width
 from roll_vec.evaluation.diagnosis import Diagnosis, diagnose
-from roll_vec.evaluation.diagnosis.examples import Example, show_turns
+from roll_vec.evaluation.diagnosis.examples import Example
 from roll_vec.evaluation.diagnosis.findings import Finding, percent
 from roll_vec.evaluation.diagnosis.page import make_page
 from roll_vec.evaluation.recorded_results import read_result_episodes, results_id
@@ -82,14 +82,12 @@ def _run(arguments: argparse.Namespace) -> int:
     check_target("--html", arguments.html)
     with progress(arguments.quiet):
         diagnosis = diagnose(*_read(arguments))
-        turns = [turn for each in diagnosis.outstanding for turn in each.examples]
-        examples = show_turns(diagnosis.evidence.played, turns)
         if arguments.html is not None:
             page = make_page(diagnosis).encode("utf-8", "replace")
             with new_file("--html", arguments.html) as file:
                 file.write(page)
     if not arguments.quiet:
-        _print(diagnosis, examples)
+        _print(diagnosis)
         if arguments.html is not None:
             sys.stdout.write(f"page: {arguments.html}\n")
     return 0
@@ -123,7 +121,7 @@ def _read(arguments: argparse.Namespace) -> tuple[list[RecordedEpisode], list[in
     return episodes, files
 
 
-def _print(diagnosis: Diagnosis, examples: Mapping[int, Example]) -> None:
+def _print(diagnosis: Diagnosis) -> None:
     """Write the table of what stands out, and the details of each finding."""
     lines = [*diagnosis.summary(), "", diagnosis.verdict()]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
@@ -140,7 +138,7 @@ def _print(diagnosis: Diagnosis, examples: Mapping[int, Example]) -> None:
     print_table(rows, "><>")
     for number, finding in enumerate(diagnosis.outstanding, 1):
         sys.stdout.write(f"\n{number} {finding.kind.title}\n")
-        _print_finding(finding, examples)
+        _print_finding(finding, diagnosis.examples)
 
 
 def _print_finding(finding: Finding, examples: Mapping[int, Example]) -> None:

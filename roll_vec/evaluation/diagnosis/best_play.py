@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from roll_vec.evaluation.diagnosis.played import Floats, Played, Task
+from roll_vec.errors import SolverLimitError
+from roll_vec.evaluation.diagnosis.played import Floats, Ints, Played, Task
 from roll_vec.evaluation.policies import OraclePolicy, has_oracle
 from roll_vec.evaluation.splits import FREE_KEYWORDS, TEST_START
 from roll_vec.progress import report
@@ -24,8 +25,9 @@ from roll_vec.recordings.driver import play_steps
 from roll_vec.recordings.episodes import EpisodeAccount
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.factories import make_vec
-from roll_vec.trajectories.play import SeedPlan, Turn
+from roll_vec.trajectories.play import Policy, SeedPlan, Turn
 
+_COUNTDOWN = "roll_vec/Countdown-v0"
 # Far beyond the best play of any game that has a solver.
 _MAX_STEPS = 1000
 _MOST_ENVS = 1024
@@ -109,32 +111,40 @@ def play_best(
         keywords["max_episode_steps"] = _MAX_STEPS
     num_envs = max(min(len(seeds), _MOST_ENVS), 1)
     with closing(make_vec(id, num_envs, autoreset_mode="Disabled", **keywords)) as envs:
-        return _play(envs, seeds) if has_oracle(envs) else None
+        if not has_oracle(envs):
+            return None
+        play = _play_texts if id == _COUNTDOWN else _play
+        return play(envs, seeds, OraclePolicy(envs))
 
 
-def _play(envs: Any, seeds: Sequence[int]) -> BestPlay:
-    policy, answers = OraclePolicy(envs), [""] * len(seeds)
+def _play_texts(envs: Any, seeds: Sequence[int], oracle: Policy) -> BestPlay:
+    """Return the best play of Countdown, whose answers say how hard a task is."""
+    answers: dict[int, str] = {}
 
     def act(turn: Turn) -> Any:
-        actions = policy(turn)
-        if measure == OPERATIONS:
-            for episode, action in zip(turn.episodes.tolist(), actions, strict=True):
-                answers[episode] = answers[episode] or str(action)
+        actions = oracle(turn)
+        answers.update(zip(turn.episodes.tolist(), actions, strict=True))
         return actions
 
-    plan, account = SeedPlan(envs, seeds, act), EpisodeAccount(envs)
-    returns, lengths, difficulty = np.full((3, len(seeds)), np.nan)
-    measure = OPERATIONS if "Countdown" in str(envs.spec and envs.spec.id) else MOVES
-    engine: Any = getattr(envs.unwrapped, "engine", None)
+    best = _play(envs, seeds, act)
+    texts = [answers[number] for number in range(len(seeds))]
+    operations = [len(re.findall(r"[-+*/](?=[ (\d])", text)) for text in texts]
+    difficulty = np.array(operations, np.float64)
+    return best._replace(difficulty=difficulty, measure=OPERATIONS)
+
+
+def _play(envs: Any, seeds: Sequence[int], policy: Policy) -> BestPlay:
+    plan, account = SeedPlan(envs, seeds, policy), EpisodeAccount(envs)
+    returns, lengths, chances = np.full((3, len(seeds)), np.nan)
     done = 0
     for event in play_steps(envs, plan):
-        if event.is_reset and measure != OPERATIONS and hasattr(engine, "first_action"):
-            rows = np.flatnonzero(event.starts)
-            solutions = [] if done and measure == MOVES else engine.solve(rows, MOVES)
-            if any(hasattr(each, "value") for each in solutions):
-                measure = CHANCE
-                values = [getattr(each, "value", 0.0) for each in solutions]
-                difficulty[plan.episodes[rows]] = values
+        rows = np.flatnonzero(event.starts)
+        # On slippery ice a solution is a policy, and has a chance.
+        if len(rows) and hasattr(_solve(envs, rows[:1])[0], "value"):
+            solutions = _solve(envs, rows)
+            chances[plan.episodes[rows]] = [
+                getattr(each, "value", np.nan) for each in solutions
+            ]
         ended = account.add(event)
         episodes = plan.episodes[ended.env_index]
         returns[episodes], lengths[episodes] = ended.returns, ended.lengths
@@ -142,9 +152,14 @@ def _play(envs: Any, seeds: Sequence[int]) -> BestPlay:
         lengths[episodes[ended.truncated]] = np.nan
         done += len(ended)
         report("solutions", done, len(seeds))
-    if measure == MOVES:
-        difficulty = lengths.copy()
-    elif measure == OPERATIONS:
-        counts = [len(re.findall(r"[-+*/](?=[ (\d])", text)) for text in answers]
-        difficulty = np.array(counts, np.float64)
-    return BestPlay(returns, lengths, difficulty, measure)
+    if np.isfinite(chances).any():
+        return BestPlay(returns, lengths, chances, CHANCE)
+    return BestPlay(returns, lengths, lengths, MOVES)
+
+
+def _solve(envs: Any, rows: Ints) -> Sequence[Any]:
+    """Return solutions of stacked arrays; None each where there are none."""
+    with suppress(SolverLimitError):
+        if hasattr(envs.engine, "first_action"):
+            return list(envs.engine.solve(rows, MOVES))
+    return [None] * len(rows)

@@ -96,55 +96,40 @@ def _name(played: Played, episode: int, answer: Any) -> str:
 
 
 def _draw(
-    played: Played, group: EpisodeGroup, turns: Ints
+    played: Played, group: EpisodeGroup, places: Ints
 ) -> list[tuple[str, str | None]]:
     """Return the board before each turn, as text and as the URL of a picture."""
-    episodes = [
-        replace(
-            played.recorded[episode],
-            answers=played.recorded[episode].answers[: turn + 1],
-        )
-        for episode, turn in zip(
-            played.episode[turns].tolist(), played.turn[turns].tolist(), strict=True
-        )
-    ]
+    turns = played.turn[places]
+    episodes = []
+    for episode, turn in zip(played.episode[places], turns, strict=True):
+        recorded = played.recorded[int(episode)]
+        episodes.append(replace(recorded, answers=recorded.answers[: int(turn) + 1]))
     boards: list[tuple[str, str | None]] = [("", None)] * len(turns)
     registered = ENVIRONMENTS.get(group.id)
-    modes = getattr(registered.load(), "metadata", {}) if registered else {}
+    modes = getattr(registered and registered.load(), "metadata", {})
     mode = {"render_mode": "text"} if "text" in modes.get("render_modes", ()) else {}
     with closing(group.make_vec(len(turns), **mode)) as envs:
         plan = AnswerPlan(envs, episodes)
         for event in plan.play():
             now = plan.turns + (not event.is_reset)
-            is_due = (event.starts | event.plays) & (
-                now == played.turn[turns][plan.episodes]
-            )
-            rows = np.flatnonzero(is_due)
-            drawings = _draw_rows(envs, event.observations, rows, bool(mode))
-            for row, drawing in zip(rows.tolist(), drawings, strict=True):
+            is_due = (event.starts | event.plays) & (now == turns[plan.episodes])
+            for row in np.flatnonzero(is_due).tolist():
+                drawing = _draw_row(envs, event.observations, row)
                 boards[plan.episodes[row]] = drawing
     return boards
 
 
-def _draw_rows(
-    envs: Any, observations: Any, rows: Ints, renders: bool
-) -> list[tuple[str, str | None]]:
-    space: Any = envs.single_observation_space
-    if isinstance(space, Text):
-        texts = [str(observations[row]) for row in rows.tolist()]
-    elif renders:
-        texts = [*map(str, envs.render_envs(rows.tolist()) or ())]
-    else:
-        texts = [str(item_at(space, observations, row)) for row in rows.tolist()]
-    engine = envs.engine
-    family = getattr(getattr(engine, "options", None), "FAMILY", None)
-    pictures: list[str | None] = [None] * len(rows)
-    tiles = getattr(family, "tiles", None)
-    if tiles is not None and hasattr(engine, "grids") and len(rows):
-        grids = engine.grids(rows)
+def _draw_row(envs: Any, observations: Any, row: int) -> tuple[str, str | None]:
+    space = envs.single_observation_space
+    text = str(item_at(space, observations, row))
+    if not isinstance(space, Text) and envs.render_mode is not None:
+        text = str(envs.render_envs([row])[0])
+    family: Any = getattr(getattr(envs.engine, "options", None), "FAMILY", None)
+    picture = None
+    if hasattr(family, "tiles") and hasattr(envs.engine, "grids"):
         with suppress(MissingExtraError):
-            pictures = [_picture(tiles, grid) for grid in grids]
-    return list(zip(texts, pictures, strict=True))
+            picture = _picture(family.tiles, envs.engine.grids(np.array([row]))[0])
+    return text, picture
 
 
 def _picture(tiles: Any, grid: Any) -> str:

@@ -216,9 +216,15 @@ def kind(
         # A docstring is None under ``python -OO``.
         text, _, change = (find.__doc__ or "").partition("Change\n    ------\n")
         title, _, meaning = text.partition("\n\n")
-        texts = [" ".join(part.split()) for part in (title, meaning, change)]
-        title = texts[0].rstrip(".") or find.__name__
-        return Kind(find.__name__, title, *texts[1:], find, least, explains)
+        return Kind(
+            name=find.__name__,
+            title=title.rstrip(".") or find.__name__,
+            meaning=" ".join(meaning.split()),
+            advice=" ".join(change.split()),
+            find=find,
+            least=least,
+            explains=explains,
+        )
 
     return decorate
 

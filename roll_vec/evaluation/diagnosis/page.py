@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 
-from roll_vec.evaluation.diagnosis.examples import Example, show_turns
+from roll_vec.evaluation.diagnosis.examples import Example
 from roll_vec.evaluation.diagnosis.findings import Finding, percent
 from roll_vec.evaluation.diagnosis.ranking import Diagnosis
 
@@ -21,12 +21,7 @@ _MAX_CHARS = 4000
 
 def make_page(diagnosis: Diagnosis) -> str:
     """Return the page; the same diagnosis gives the same text."""
-    outstanding = diagnosis.outstanding
-    turns = [turn for finding in outstanding for turn in finding.examples]
-    examples = show_turns(diagnosis.evidence.played, turns)
-    style = (
-        files("roll_vec.evaluation.diagnosis").joinpath("page.css").read_text("utf-8")
-    )
+    style = files(__package__).joinpath("page.css").read_text("utf-8")
     parts = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
@@ -38,7 +33,7 @@ def make_page(diagnosis: Diagnosis) -> str:
     ]
     if diagnosis.findings:
         parts.append(_table(diagnosis))
-    parts += [_section(finding, examples) for finding in outstanding]
+    parts += [_section(each, diagnosis.examples) for each in diagnosis.outstanding]
     return "\n".join([*parts, "</body>\n</html>\n"])
 
 

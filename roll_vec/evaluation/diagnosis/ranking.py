@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from roll_vec.evaluation.diagnosis import groups, play, rewards, tasks
 from roll_vec.evaluation.diagnosis.best_play import add_best_play
+from roll_vec.evaluation.diagnosis.examples import Example, show_turns
 from roll_vec.evaluation.diagnosis.findings import (
     LOST,
     SHARE,
@@ -62,6 +64,12 @@ class Diagnosis:
     def outstanding(self) -> list[Finding]:
         """The findings that stand out."""
         return [each for each in self.findings if each.stands_out]
+
+    @cached_property
+    def examples(self) -> dict[int, Example]:
+        """The examples of the findings that stand out, by turn."""
+        turns = {turn for each in self.outstanding for turn in each.examples}
+        return show_turns(self.evidence.played, turns)
 
     def summary(self) -> list[str]:
         """Return lines on the episodes and their return."""
