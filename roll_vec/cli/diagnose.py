@@ -51,7 +51,7 @@ examples:
       -o num_boxes=1
 """
 # Of an observation and an answer in the terminal.
-_MAX_LINES, _MAX_CHARS = 12, 300
+_MAX_LINES, _MAX_BOARD, _MAX_CHARS = 12, 800, 300
 
 
 def add_parser(commands: Any) -> None:
@@ -153,7 +153,7 @@ def _print_finding(finding: Finding, examples: Mapping[int, Example]) -> None:
         example = examples[turn]
         facts = ", ".join(example.facts)
         _write(f"{example.place}, turn {example.turn}: {facts}", "  - ", "    ")
-        board = example.board.split("\n")
+        board = example.board[:_MAX_BOARD].split("\n")
         for line in [*board[:_MAX_LINES], *["..."] * (len(board) > _MAX_LINES)]:
             _write(line, "      ")
         answer = " ".join(example.answer.split())

@@ -72,9 +72,16 @@ class Evidence:
 
     @cached_property
     def regret(self) -> Floats:
-        """(N,) float64: what a turn has cost by the solver; 1 where there is none."""
-        regret = np.nan_to_num(np.maximum(-self.played.advantages, 0.0), nan=1.0)
-        return np.where(self.counts, regret, 0.0)
+        """(N,) float64: what a turn has cost by the solver; 1 where it does not say.
+
+        So it is without a solver, and in episodes that a limit ended without regret,
+        such as those of WebShop without an order.
+        """
+        played = self.played
+        regret = np.nan_to_num(np.maximum(-played.advantages, 0.0), nan=1.0)
+        is_blank = (played.sum_by_episode(regret) == 0) & ~played.terminated
+        is_blank &= self.stakes > 0
+        return np.where(self.counts, np.where(is_blank[played.episode], 1.0, regret), 0)
 
     @cached_property
     def is_wasted(self) -> Bools:

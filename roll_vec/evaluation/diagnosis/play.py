@@ -247,8 +247,8 @@ def regret(evidence: Evidence) -> Hits | None:
     """
     played = evidence.played
     other = evidence.is_wasted | evidence.is_return | played.is_dead_end
-    is_known = np.isfinite(played.advantages)
-    return _of_regret(evidence, ~other & played.is_valid & is_known)
+    is_worse = played.is_valid & (played.advantages < 0)
+    return _of_regret(evidence, is_worse & ~other)
 
 
 def _of_regret(evidence: Evidence, is_hit: Bools) -> Hits:
@@ -256,7 +256,7 @@ def _of_regret(evidence: Evidence, is_hit: Bools) -> Hits:
     played, regret = evidence.played, evidence.regret
     is_hit = is_hit & (regret > 0)
     details = []
-    if np.isfinite(played.advantages[is_hit]).any():
+    if (played.advantages[is_hit] < 0).any():
         for name, low, high in (
             ("1", 0, 1),
             ("2 to 5", 1, 5),

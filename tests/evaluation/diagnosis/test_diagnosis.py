@@ -110,6 +110,14 @@ PLANTS = {
     ),
     "walks into walls": ("ineffective", lambda: record(SOKOBAN, ONE_BOX, SEEDS, Bumps)),
     "walks around": ("loops", lambda: record(SOKOBAN, ONE_BOX, SEEDS, Strolls)),
+    "searches again and again": (
+        "loops",
+        lambda: answer_all(
+            record("roll_vec/WebShop-v0", {"max_episode_steps": 20}, range(20)),
+            lambda i, t: ("search[shoes]", "click[back to search]")[t % 2],
+            limit=20,
+        ),
+    ),
     "pushes into corners": (
         "dead_ends",
         lambda: record(SOKOBAN, THREE_BOXES, SEEDS, random_policy),
