@@ -31,15 +31,16 @@ _DESCRIPTION = """\
 Play each episode of a file again, from its seed and its answers, without the
 model. It prints "same" and exits with 0; or it prints the first episode, turn
 and field that differ, and exits with 1. A file of roll-vec eval run --out is
-compared to the bit, with all episodes of its split. Of a dump of a trainer
-(--format) all is compared that it says: rewards, returns, success, ends, lengths.
+compared to the bit, with the episodes of its split. Of a file of a trainer all
+is compared that it says: rewards, returns, success, ends (docs/evaluation.md,
+docs/trainers_files.md).
 """
 
 _EPILOG = """\
-Turns are counted from 1; turn 0 is the beginning. See docs/evaluation.md.
+Turns are counted from 1; turn 0 is the beginning.
 
 examples:
-  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy oracle --out a.jsonl
+  roll-vec eval run roll_vec/Countdown-v0 --split test --out a.jsonl
   roll-vec eval verify a.jsonl
 """
 # Of differences that say nothing about an episode.
