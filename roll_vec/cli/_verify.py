@@ -152,7 +152,10 @@ def _report(path: Path, verification: Verification, seconds: float) -> None:
 def _describe_score(results: EpisodeResults) -> str:
     rate, mean = results.successes.mean(), results.returns.mean()
     size = count(len(results.returns), "episode")
-    return f"success rate {100 * rate:.2f} %, mean return {mean:.4f}, {size}"
+    # They end episodes early, which may raise the return.
+    num_faults = int(results.faults.sum())
+    faults = f", {count(num_faults, 'fault')}" if num_faults else ""
+    return f"success rate {100 * rate:.2f} %, mean return {mean:.4f}, {size}{faults}"
 
 
 def _difference_rows(difference: FileDifference) -> list[tuple[str, str]]:
