@@ -13,7 +13,7 @@ import gymnasium
 from roll_vec.cli._errors import FAILURE, argument_error, file_errors
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import count, print_table, progress
-from roll_vec.errors import InvalidFileError, InvalidOptionError, one_line
+from roll_vec.errors import RollVecError, one_line
 from roll_vec.evaluation.differences import FileDifference
 from roll_vec.evaluation.episodes import EpisodeResults
 from roll_vec.evaluation.recorded_results import results_id
@@ -22,6 +22,7 @@ from roll_vec.evaluation.verification import (
     verify_episodes,
     verify_results,
 )
+from roll_vec.recordings.readers import FORMATS, read_episodes
 from roll_vec.registration.any_id import find_spec, full_id
 
 _SUMMARY = "play the episodes of files again, and say whether they are the same"
@@ -30,17 +31,24 @@ _DESCRIPTION = """\
 Play each episode of a file again, from its seed and its answers, without the
 model. It prints "same" and exits with 0; or it prints the first episode, turn
 and field that differ, and exits with 1. A file of roll-vec eval run --out is
-compared to the bit, with all episodes of its split. Of a dump of a trainer
-(--format) all is compared that it says: rewards, returns, success, ends, lengths.
+compared to the bit, with the episodes of its split. Of a file of a trainer all
+is compared that it says: rewards, returns, success, ends (docs/evaluation.md,
+docs/trainers_files.md).
 """
 
 _EPILOG = """\
-Turns are counted from 1; turn 0 is the beginning. See docs/evaluation.md.
+Turns are counted from 1; turn 0 is the beginning.
 
 examples:
-  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy oracle --out a.jsonl
+  roll-vec eval run roll_vec/Countdown-v0 --split test --out a.jsonl
   roll-vec eval verify a.jsonl
 """
+# Of differences that say nothing about an episode.
+_WORDS = {
+    "version": "not verifiable",
+    "packed": "not verifiable",
+    "episodes": "not complete",
+}
 # Episodes that are named of those that differ.
 _MOST_NAMES = 8
 
@@ -53,7 +61,10 @@ def add_parser(commands: Any) -> None:
         "FILE", "results, or a dump of a trainer", dest="files", type=Path, nargs="+"
     )
     parser.option(
-        "--format", "of a dump (default: recognized by the first lines)", "NAME"
+        "--format",
+        f"of a dump: {', '.join(FORMATS)} (default: recognized by the first lines)",
+        "FORMAT",
+        choices=(*FORMATS,),
     )
     parser.option(
         "--id",
@@ -83,7 +94,7 @@ def _run(arguments: argparse.Namespace) -> int:
         start = perf_counter()
         try:
             verification = _verify(path, file_id is not None, arguments)
-        except (InvalidFileError, InvalidOptionError, gymnasium.error.Error) as error:
+        except (RollVecError, gymnasium.error.Error) as error:
             is_same = False
             if not arguments.quiet:
                 print_table(
@@ -107,8 +118,6 @@ def _verify(
 
         if has_results and arguments.format is None:
             return verify_results(path, shop=arguments.options, on_progress=on_progress)
-        from roll_vec.recordings.readers import read_episodes
-
         keywords = arguments.options or None
         episodes = read_episodes(path, arguments.format, arguments.id, keywords)
         return verify_episodes(episodes, on_progress)
@@ -117,9 +126,9 @@ def _verify(
 def _report(path: Path, verification: Verification, seconds: float) -> None:
     """Write what came out."""
     differences, results = verification.differences, verification.results
-    word = "different" if differences else "same"
-    rows = []
+    word, rows = "same", []
     if differences:
+        word = _WORDS.get(differences[0].field, "different")
         rows = _difference_rows(differences[0])
         rows.append(("in all", _describe_all(verification)))
     if verification.num_episodes:
@@ -143,7 +152,10 @@ def _report(path: Path, verification: Verification, seconds: float) -> None:
 def _describe_score(results: EpisodeResults) -> str:
     rate, mean = results.successes.mean(), results.returns.mean()
     size = count(len(results.returns), "episode")
-    return f"success rate {100 * rate:.2f} %, mean return {mean:.4f}, {size}"
+    # They end episodes early, which may raise the return.
+    num_faults = int(results.faults.sum())
+    faults = f", {count(num_faults, 'fault')}" if num_faults else ""
+    return f"success rate {100 * rate:.2f} %, mean return {mean:.4f}, {size}{faults}"
 
 
 def _difference_rows(difference: FileDifference) -> list[tuple[str, str]]:

@@ -275,7 +275,9 @@ def _make_play(
     except BaseException:
         envs.close()
         raise
-    return envs, partial(play_episodes, split, envs, policy), facts, keywords
+    keep_turns = arguments.out is not None
+    play = partial(play_episodes, split, envs, policy, keep_turns=keep_turns)
+    return envs, play, facts, keywords
 
 
 def _make_envs(split: Split, num_envs: int, keywords: _Keywords) -> Any:

@@ -127,7 +127,9 @@ def _differences(
         if marks is not None and marks[0] == "answers":
             at = _narrow(marks[1], rewards)
             shown = _show_answers(turns, at)
-            yield differ("answers", shown, "the digest of others", _CHANGED_ANSWERS, at)
+            yield differ(
+                "answers", shown, "others, by their digest", _CHANGED_ANSWERS, at
+            )
         if replay.fault is not None and fault is None:
             turn = len(replay.rewards)
             meaning = f"the environment fails here: {one_line(replay.fault)}"
@@ -229,9 +231,11 @@ def _dump_differences(
             turn = int(np.argmin(equal)) + 1
             values = float(old[turn - 1]), float(replay.rewards[turn - 1])
             yield differ("rewards", *values, _OTHER_REWARD, (turn, turn))
-    if replay.problem is not None:
+    # Trainers stop episodes as well, so that their answers run out.
+    if len(replay.rewards) < len(episode.answers):
         name = "answers" if replay.is_refused else "length"
-        yield differ(name, f"{len(episode.answers)} turns", replay.problem, _NO_EPISODE)
+        size = f"{len(episode.answers)} turns"
+        yield differ(name, size, replay.problem, _NO_EPISODE)
     total = episode.total_reward
     if total is not None and not _is_close(total, replay.total_reward, _FLOAT32):
         meaning = "the environment pays another return for these answers"

@@ -19,6 +19,7 @@ from roll_vec.evaluation.result_files import (
 from roll_vec.evaluation.splits import Split, find_split, splits_of
 from roll_vec.evaluation.turns import EpisodeTurns
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
+from roll_vec.registration.factories import WORK_KEYWORDS
 from roll_vec.storage.plain_data import decode
 
 # The header of a file of results has far less.
@@ -87,10 +88,17 @@ def to_recorded_episodes(content: ResultFile, split: Split) -> list[RecordedEpis
     InvalidOptionError
         If a keyword of the file would change the task.
     """
-    given = decode(json.dumps(content.header.keywords).encode())
+    keywords = content.header.keywords
+    try:
+        options = decode(json.dumps(keywords).encode())
+    except ValueError as error:
+        accepted = "plain data"
+        raise InvalidOptionError.expected("keywords", accepted, keywords) from error
+    # A file of a stranger does not say how many processes to start.
+    options = {name: options[name] for name in options.keys() - WORK_KEYWORDS}
     # It checks that the keywords leave the task as it is.
-    split.make_vec(1, **given).close()
-    keywords = {**split.keywords, **given}
+    split.make_vec(1, **options).close()
+    keywords = {**split.keywords, **options}
     episodes = []
     for number, record in content.records.items():
         turns = record.turns or EpisodeTurns([], [], "")

@@ -91,8 +91,8 @@ def _play_group(
         for env_id, total, _, success, *ends in zip(*columns, strict=True):
             terminated, truncated = ends
             done[int(plan.episodes[env_id])] = Replay(
-                rewards=recorder.rewards(env_id).copy(),
-                states=recorder.states(env_id).copy(),
+                rewards=recorder.rewards(env_id),
+                states=recorder.states(env_id),
                 total_reward=total,
                 success=None if success == UNKNOWN else success == 1,
                 terminated=terminated,
@@ -104,7 +104,7 @@ def _play_group(
             for env_id in np.flatnonzero(event.starts).tolist():
                 # Of an episode without answers nothing else is known.
                 place = int(plan.episodes[env_id])
-                states = recorder.states(env_id).copy()
+                states = recorder.states(env_id)
                 skipped = SKIPPED if plan.is_skipped(env_id) else None
                 done[place] = Replay(np.zeros(0), states, fault=skipped)
         # Those whose last event this is are counted with the next one.

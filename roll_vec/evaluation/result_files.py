@@ -29,7 +29,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -186,9 +186,9 @@ class ResultFile:
     num_episodes : int or None
         The first so many episodes of the split were asked for.  None: version 1, or a
         run that goes on or was interrupted.
-    repeated : list of int
+    repeated_episodes : list of int
         Episodes of which there is more than one line; `read_results` refuses them.
-    torn : list of int
+    torn_episodes : list of int
         Episodes of a complete file whose last line is missing: their ends are unknown.
     """
 
@@ -196,8 +196,8 @@ class ResultFile:
     records: dict[int, EpisodeRecord]
     version: int = VERSION
     num_episodes: int | None = None
-    repeated: list[int] = field(default_factory=list)
-    torn: list[int] = field(default_factory=list)
+    repeated_episodes: list[int] = field(default_factory=list)
+    torn_episodes: list[int] = field(default_factory=list)
 
     @property
     def is_complete(self) -> bool:
@@ -230,15 +230,16 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
         raise InvalidFileError(message) from error
     number = 0
     records: dict[int, EpisodeRecord] = {}
-    repeated: list[int] = []
-    torn: list[int] = []
+    repeated_episodes: list[int] = []
+    torn_episodes: list[int] = []
     try:
         header, version = _parse_header(_parse(lines[0] if lines else b""))
         num_episodes: int | None = None
         turns: dict[int, dict[str, Any]] = {}
         # Editors remove the end of the last line.
-        if rest.startswith(b'{"episodes"') and rest.endswith(b"}"):
-            lines.append(rest)
+        with suppress(ValueError, TypeError):
+            if "episodes" in _parse(rest):
+                lines.append(rest)
         number = len(lines) - 1
         if number and "episodes" in (last := _parse(lines[-1])):
             num_episodes, turns = _parse_last(last)
@@ -251,22 +252,28 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
                 if not repeats:
                     message = f"episode {episode} stands there twice"
                     raise ValueError(message)
-                repeated.append(episode)
+                repeated_episodes.append(episode)
                 continue
             content = {**turns.get(episode, {}), **content}
             if "terminated" not in content:
                 content = {"seed": -1, **dict.fromkeys(_ENDS, False), **content}
                 if num_episodes is None:
-                    torn.append(episode)
+                    torn_episodes.append(episode)
             records[episode] = _parse_record(content)
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else error
         message = (
             f"{str(path)!r} is no file of roll-vec eval: line {number + 1}: {reason}"
         )
         raise InvalidFileError(message) from error
-    ordered = dict(sorted(records.items()))
-    return ResultFile(header, ordered, version, num_episodes, repeated, torn)
+    return ResultFile(
+        header,
+        dict(sorted(records.items())),
+        version,
+        num_episodes,
+        repeated_episodes,
+        torn_episodes,
+    )
 
 
 class ResultLog:
@@ -331,7 +338,7 @@ class ResultLog:
             number: record
             for number, record in content.records.items()
             if not (retry_faults and record.fault is not None)
-            and number not in content.torn
+            and number not in content.torn_episodes
         }
 
     def _rewrite(self, *, is_complete: bool) -> None:
@@ -540,7 +547,8 @@ def _parse_turns(content: Mapping[str, Any]) -> EpisodeTurns | None:
     rewards, cut = content["rewards"], content.get("cut") or []
     is_numbers = isinstance(rewards, list) and {*map(type, rewards)} <= {float, int}
     is_cut = isinstance(cut, list) and {*map(type, cut)} <= {int}
-    if not (isinstance(answers, (list, np.ndarray)) and is_numbers and is_cut):
+    is_array = isinstance(answers, np.ndarray) and answers.ndim > 0
+    if not ((is_array or isinstance(answers, list)) and is_numbers and is_cut):
         message = "answers, rewards or cut are no lists"
         raise TypeError(message)
     read_marks(content["marks"])

@@ -28,6 +28,8 @@ MOST_MARKS = 12
 ARRAY_SPACES = (Discrete, MultiDiscrete, MultiBinary, Box)
 _FACTOR = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
+# Turns that are kept in one array for all environments.
+_BLOCK = 512
 
 
 @dataclass(frozen=True)
@@ -137,65 +139,75 @@ class TurnRecorder:
         self._actions_space = envs.action_space
         self._steps = np.zeros(size, np.int64)
         self._sums = np.zeros(size, np.uint64)
-        # Columns are turns; there are more when an episode is longer.
-        self._states = np.zeros((size, 2), np.uint32)
-        self._rewards = np.zeros((size, 2))
+        self._first_states = np.zeros(size, np.uint32)
+        # The turns of the last block of each episode, and its blocks before: an episode
+        # that never ends takes no memory for the others.
+        self._states = np.zeros((size, _BLOCK), np.uint32)
+        self._rewards = np.zeros((size, _BLOCK))
+        self._arrays: NDArray[Any] = np.zeros((size, 0))
+        self._blocks: list[list[tuple[NDArray[Any], ...]]] = [[] for _ in range(size)]
         self._with_answers = with_answers
         self._is_array = isinstance(self._action_space, ARRAY_SPACES)
-        self._arrays: NDArray[Any] | None = None
         self._lists: list[list[Any]] = [[] for _ in range(size)]
 
     def add(self, event: BatchEvent) -> None:
         """Add a reset or a step; nothing of it is kept."""
         rows = np.flatnonzero(event.starts if event.is_reset else event.plays)
+        size = len(self._steps)
+        observations = map_leaves(_round, self._space, event.observations)
+        digests = digest_rows(self._space, size, observations, {})[rows]
         if event.is_reset:
             self._steps[rows] = self._sums[rows] = 0
             for row in rows.tolist():
-                self._lists[row] = []
-        else:
-            steps = self._steps[rows]
-            if len(rows) and steps.max() + 2 > self._states.shape[1]:
-                self._states, self._rewards = map(_widen, (self._states, self._rewards))
-            self._rewards[rows, steps] = event.rewards[rows]
-            if self._with_answers:
-                self._add_answers(event.actions, rows, steps)
-            self._steps[rows] += 1
-        size = len(self._steps)
-        observations = map_leaves(_round, self._space, event.observations)
-        digests = digest_rows(self._space, size, observations, {})
-        self._sums[rows] = (self._sums[rows] + digests[rows]) * np.uint64(_FACTOR)
-        self._states[rows, self._steps[rows]] = self._sums[rows] >> np.uint64(32)
+                self._lists[row], self._blocks[row] = [], []
+        self._sums[rows] = (self._sums[rows] + digests) * np.uint64(_FACTOR)
+        states = self._sums[rows] >> np.uint64(32)
+        if event.is_reset:
+            self._first_states[rows] = states
+            return
+        columns = self._steps[rows] % _BLOCK
+        self._states[rows, columns] = states
+        self._rewards[rows, columns] = event.rewards[rows]
+        if self._with_answers:
+            self._add_answers(event.actions, rows, columns)
+        self._steps[rows] += 1
+        for row in rows[columns == _BLOCK - 1].tolist():
+            parts = self._states[row], self._rewards[row], self._arrays[row]
+            self._blocks[row].append(tuple(part.copy() for part in parts))
 
     def _add_answers(
-        self, actions: Any, rows: NDArray[np.intp], steps: NDArray[np.int64]
+        self, actions: Any, rows: NDArray[np.intp], columns: NDArray[np.int64]
     ) -> None:
         if self._is_array:
             batch = np.asarray(actions)
-            if self._arrays is None:
-                shape = len(batch), self._states.shape[1], *batch.shape[1:]
+            if not self._arrays.size:
+                shape = len(batch), _BLOCK, *batch.shape[1:]
                 self._arrays = np.zeros(shape, batch.dtype)
-            if len(rows) and steps.max() >= self._arrays.shape[1]:
-                self._arrays = _widen(self._arrays)
             if batch.dtype != self._arrays.dtype:
                 dtype = np.promote_types(batch.dtype, self._arrays.dtype)
                 self._arrays = self._arrays.astype(dtype)
-            self._arrays[rows, steps] = batch[rows]
+            self._arrays[rows, columns] = batch[rows]
             return
-        if isinstance(self._action_space, Text):
-            items = actions
-        else:
+        items = actions
+        if not isinstance(self._action_space, Text):
             items = list(iterate(self._actions_space, actions))
         for row in rows.tolist():
             item = items[row]
             self._lists[row].append(str(item) if isinstance(item, str) else item)
 
+    def _join(self, number: int, env_id: int, block: NDArray[Any]) -> NDArray[Any]:
+        """Return all turns of an episode, in a new array."""
+        last = block[env_id, : self._steps[env_id] % _BLOCK]
+        return np.concatenate([*(each[number] for each in self._blocks[env_id]), last])
+
     def rewards(self, env_id: int) -> NDArray[np.float64]:
         """Return the (T,) rewards of an environment's episode so far."""
-        return self._rewards[env_id, : self._steps[env_id]]
+        return self._join(1, env_id, self._rewards)
 
     def states(self, env_id: int) -> NDArray[np.uint32]:
         """Return the (T + 1,) digests of its observations up to each turn."""
-        return self._states[env_id, : self._steps[env_id] + 1]
+        states = self._join(0, env_id, self._states)
+        return np.concatenate([self._first_states[env_id : env_id + 1], states])
 
     def turns(self, env_id: int) -> EpisodeTurns | None:
         """Return the turns of an environment's episode so far.
@@ -203,8 +215,8 @@ class TurnRecorder:
         None: its answers are no plain data, which a file could keep.
         """
         answers: Any = self._lists[env_id]
-        if self._is_array and self._arrays is not None:
-            answers = self._arrays[env_id, : self._steps[env_id]].copy()
+        if self._is_array:
+            answers = self._join(2, env_id, self._arrays)
             if isinstance(self._action_space, Discrete):
                 answers = answers.tolist()
         try:
@@ -212,11 +224,6 @@ class TurnRecorder:
         except TypeError:
             return None
         return EpisodeTurns(answers, self.rewards(env_id).tolist(), marks)
-
-
-def _widen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array with twice as many columns."""
-    return np.concatenate([array, np.zeros_like(array)], axis=1)
 
 
 def _round(space: Space[Any], batch: Any) -> Any:

@@ -180,7 +180,7 @@ def _check_file(content: ResultFile, split: Split) -> Iterator[FileDifference]:
             "compare reads them",
         )
         return
-    if content.torn:
+    if content.torn_episodes:
         meaning = "the end of the file, which has the answers, was cut off"
         yield _of_file("packed", "no last line", "a last line", meaning)
         return
@@ -233,7 +233,7 @@ def _check_numbers(content: ResultFile, split: Split) -> dict[int, FileDifferenc
         elif record.turns is None:
             meaning = "nobody can verify an episode without its answers"
             add(number, "answers", "none", "answers", meaning)
-    for number in content.repeated:
+    for number in content.repeated_episodes:
         meaning = "the episode stands there more than once, and would count twice"
         add(number, "episode", "twice", "once", meaning)
     stop = max([content.num_episodes or 0, *(each + 1 for each in content.records)])
@@ -314,15 +314,23 @@ def verify_episodes(
     """
     replays = play_again(episodes, on_progress)
     pairs = [*zip(episodes, replays, strict=True)]
-    found = [compare_episode(*pair) for pair in pairs]
-    names = "rewards", "total_reward", "success", "terminated", "truncated"
+    differences = [compare_episode(*pair) for pair in pairs]
+    names = "rewards", "success", "terminated", "truncated"
+    fields = {"return": "total_reward", **{name: name for name in names}}
     compared = {
-        name: sum(getattr(each, name) is not None for each in episodes)
-        for name in names
+        name: sum(getattr(each, field) is not None for each in episodes)
+        for name, field in fields.items()
     }
     compared["length"] = len(episodes)
+    num_open = sum(
+        replay.problem is not None and len(replay.rewards) == len(episode.answers)
+        for episode, replay in pairs
+    )
+    notes = []
+    if num_open:
+        notes.append(f"{num_open:,} episodes were stopped before their end")
     title = ", ".join(sorted({episode.id for episode in episodes}))
     num_turns = sum(len(each.rewards) for each in replays)
-    differences = [each for each in found if each is not None]
+    named = [each for each in differences if each is not None]
     total = len(episodes)
-    return Verification(title, total, num_turns, differences, compared, [], total)
+    return Verification(title, total, num_turns, named, compared, notes, total)

@@ -9,6 +9,7 @@ import zlib
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -26,6 +27,7 @@ from tests.evaluation.chat_server import ChatServer, Reply
 
 SOKOBAN = find_split("roll_vec/Sokoban-v0", "test-1-box")
 NUM = 30
+DATA = Path(__file__).parent / "data"
 
 
 def play(split, path, num=NUM, policy=UniformPolicy, **keywords):
@@ -85,6 +87,27 @@ def test_what_was_played_is_the_same(id, tmp_path):
     # As of a dump of a trainer, all that it says is compared as well.
     dump = verify_episodes(read_result_episodes(path))
     assert (dump.differences, dump.compared["rewards"]) == ([], NUM)
+
+
+def test_long_episodes_are_whole(tmp_path, monkeypatch):
+    """Turns are kept in blocks."""
+    split = find_split("roll_vec/MountainCar-v0", "test")
+    texts = []
+    for size in (512, 7, 200):
+        monkeypatch.setattr("roll_vec.evaluation.turns._BLOCK", size)
+        play(split, path := tmp_path / f"{size}.jsonl", 5)
+        texts.append(path.read_bytes())
+        assert verify_results(path).is_same
+    assert len({*texts}) == 1
+    assert read_results(path).records[0].length == 200
+
+
+# Written with Python 3.10, numpy 1.26.0, numba 0.61.0 and gymnasium 1.1.0.
+@pytest.mark.parametrize("name", ["verified_cart_pole", "verified_lake"])
+def test_files_of_other_versions_of_packages_are_the_same(name):
+    verification = verify_results(DATA / f"{name}.jsonl")
+    assert verification.is_same
+    assert verification.num_episodes == 20
 
 
 class Nested(gymnasium.Env):
@@ -261,6 +284,10 @@ def lie_keywords(lines, columns):
     lines[0]["keywords"] = {"max_steps": 9}
 
 
+def lie_keywords_of_nothing(lines, columns):
+    lines[0]["keywords"] = {"obs_mode": {"$no-tag": 1}, "workers": 10**6}
+
+
 def lie_no_answers(lines, columns):
     columns["answers"][7] = None
 
@@ -299,6 +326,7 @@ LIES = [
     (lie_split_and_digest, "episode 0", "observations", "of the split 'test-1-box'"),
     (lie_ends, E7, "terminated", "does not end so"),
     (lie_keywords, "", "keywords", "would change test-1-box"),
+    (lie_keywords_of_nothing, "", "keywords", "expected plain data"),
     (lie_no_answers, E7, "answers", "without its answers"),
     (lie_cut_off, "", "packed", "the end of the file"),
     (lie_fault, E7, "success", "is no success"),
@@ -411,7 +439,7 @@ def test_of_a_dump_all_is_compared_that_it_says(honest):
         1: ({"rewards": [9.0, *episodes[1].rewards[1:]]}, "rewards"),
         2: ({"total_reward": 0.5}, "return"),
         3: ({"success": not episodes[3].success}, "success"),
-        4: ({"answers": episodes[4].answers[:-1], **bare}, "length"),
+        4: ({"answers": episodes[4].answers[:-1], **bare}, None),
         5: ({"answers": [*episodes[5].answers, 1], **bare}, "length"),
         6: ({"answers": ["left"], **bare}, "answers"),
         7: (bare, None),
@@ -424,6 +452,7 @@ def test_of_a_dump_all_is_compared_that_it_says(honest):
     found = {each.place: each.field for each in verification.differences}
     expected = {f"episode {i}": field for i, (_, field) in changes.items() if field}
     assert found == expected
+    assert verification.notes == ["1 episodes were stopped before their end"]
     assert verification.compared["rewards"] == NUM - 4
     assert verification.compared["length"] == NUM
 

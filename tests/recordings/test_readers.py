@@ -303,7 +303,7 @@ GOOD = {"id": SOKOBAN, "seed": 1, "answers": ["Up", "Down"]}
         ({**GOOD, "reward": 1.0}, "'reward': expected one of id, tag"),
         ({**GOOD, "id": "os:system"}, "id: expected a registered id, got 'os:system'"),
         ({**GOOD, "id": "Sokoban"}, "id: expected a registered id"),
-        ({**GOOD, "id": None}, "pass the id to the reader"),
+        ({**GOOD, "id": None}, "pass id=, or --id to a command"),
         ({**GOOD, "id": None, "tag": "x"}, "tag: expected a tag of a line before"),
         ({**GOOD, "keywords": [1]}, "keywords: expected an object"),
         ([1], "JSON: expected an object, got [1]"),

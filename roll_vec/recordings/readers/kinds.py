@@ -21,10 +21,22 @@ def _of_types(accepted: str, *types: type) -> Kind:
     return Kind(accepted, lambda value: type(value) in types)
 
 
-def _list_of(accepted: str, accepts: Callable[[Any], bool]) -> Kind:
-    return Kind(
-        f"a list of {accepted}", lambda x: type(x) is list and all(map(accepts, x))
-    )
+def _list_of(
+    accepted: str,
+    accepts: Callable[[Any], bool],
+    common: type,
+    accepts_common: Callable[[Any], bool] | None = None,
+) -> Kind:
+    """Return the kind of lists; those of the common type are checked at C's speed."""
+
+    def accepts_list(values: Any) -> bool:
+        if type(values) is not list:
+            return False
+        if {common}.issuperset(map(type, values)):
+            return accepts_common is None or all(map(accepts_common, values))
+        return all(map(accepts, values))
+
+    return Kind(f"a list of {accepted}", accepts_list)
 
 
 def _is_number(value: Any) -> bool:
@@ -47,11 +59,11 @@ OBJECT = _of_types("an object", dict)
 GROUP = _of_types("a text or an int", str, int)
 COUNT = Kind("an int from 0 on", lambda x: type(x) is int and 0 <= x < _MOST_INT)
 NUMBER = Kind("a finite number", _is_number)
-TEXTS = _list_of("texts", TEXT.accepts)
-BOOLS = _list_of("true or false", BOOL.accepts)
-OBJECTS = _list_of("objects", OBJECT.accepts)
-NUMBERS = _list_of("finite numbers", _is_number)
-ANSWERS = _list_of("answers: texts, numbers or lists of them", _is_answer)
+TEXTS = _list_of("texts", TEXT.accepts, str)
+BOOLS = _list_of("true or false", BOOL.accepts, bool)
+OBJECTS = _list_of("objects", OBJECT.accepts, dict)
+NUMBERS = _list_of("finite numbers", _is_number, float, math.isfinite)
+ANSWERS = _list_of("answers: texts, numbers or lists of them", _is_answer, str)
 CHAT_OR_TEXT = Kind(
     "a text or a list of messages", lambda x: TEXT.accepts(x) or OBJECTS.accepts(x)
 )

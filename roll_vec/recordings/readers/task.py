@@ -75,8 +75,8 @@ class Task:
         if self.id is not None:
             id = self.id
         elif id is None:
-            accepted = "expected that of the environment, but there is none"
-            raise row.error("id", f"{accepted}: pass the id to the reader")
+            accepted = "expected the environment's, but there is none"
+            raise row.error("id", f"{accepted}; pass id=, or --id to a command")
         else:
             id = id.removeprefix("roll_vec:")
             # A file must not choose a module that is imported.
@@ -84,7 +84,7 @@ class Task:
                 accepted = "expected a registered id"
                 raise row.error("id", f"{accepted}, got {shorten(id)}")
         defaults: Mapping[str, Any] = {}
-        if _has_text_mode(id) and all(map(kinds.TEXT.accepts, answers)):
+        if _has_text_mode(id) and kinds.TEXTS.accepts(answers):
             defaults = texts
         keywords = {**defaults, **(keywords or {}), **self.keywords}
         fields = {"keywords": keywords, "place": row.place, **fields}
