@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 
 from roll_vec.cli._errors import FAILURE, argument_error, file_errors
-from roll_vec.cli._options import add_command
+from roll_vec.cli._options import Parser, add_command
 from roll_vec.cli._tables import count, print_table, progress
 from roll_vec.errors import RollVecError, one_line
 from roll_vec.evaluation.differences import FileDifference
@@ -60,6 +60,12 @@ def add_parser(commands: Any) -> None:
     parser.option(
         "FILE", "results, or a dump of a trainer", dest="files", type=Path, nargs="+"
     )
+    add_reading(parser)
+    parser.option("--quiet", "no progress bar, no output: the exit code says all")
+
+
+def add_reading(parser: Parser) -> None:
+    """Add the options that say how files of episodes are read."""
     parser.option(
         "--format",
         f"of a dump: {', '.join(FORMATS)} (default: recognized by the first lines)",
@@ -76,7 +82,6 @@ def add_parser(commands: Any) -> None:
         "keyword of the environment, for dumps; of WebShop's results: products and the "
         "other files of a shop; may be repeated",
     )
-    parser.option("--quiet", "no progress bar, no output: the exit code says all")
 
 
 def _run(arguments: argparse.Namespace) -> int:

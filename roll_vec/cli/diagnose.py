@@ -18,12 +18,13 @@ from roll_vec.cli._errors import (
 )
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import print_table, progress, text_width
+from roll_vec.cli._verify import add_reading
 from roll_vec.evaluation.diagnosis import Diagnosis, diagnose
 from roll_vec.evaluation.diagnosis.examples import Example
 from roll_vec.evaluation.diagnosis.findings import Finding, percent
 from roll_vec.evaluation.diagnosis.page import make_page
 from roll_vec.evaluation.recorded_results import read_result_episodes, results_id
-from roll_vec.recordings.readers import FORMATS, read_episodes
+from roll_vec.recordings.readers import read_episodes
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.registration.any_id import find_spec, full_id
 
@@ -59,22 +60,7 @@ def add_parser(commands: Any) -> None:
     parser = add_command(commands, "diagnose", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.option("FILE", "recorded episodes", dest="files", type=Path, nargs="+")
     parser.option("--html", "write the findings as a page, with boards", "FILE", Path)
-    parser.option(
-        "--format",
-        f"of a dump: {', '.join(FORMATS)} (default: recognized by the first lines)",
-        "FORMAT",
-        choices=(*FORMATS,),
-    )
-    parser.option(
-        "--id",
-        "the environment, for dumps that do not name it; of results: module:ID imports "
-        "the module that registers it",
-    )
-    parser.option(
-        "-o",
-        "keyword of the environment, for dumps; of WebShop's results: products and the "
-        "other files of a shop; may be repeated",
-    )
+    add_reading(parser)
     parser.add_shared("--quiet")
 
 

@@ -68,7 +68,7 @@ def test_results_of_an_evaluation_are_read(plain, works):
     ("words", "message"),
     [
         (("nothing.jsonl",), "argument FILE: cannot read 'nothing.jsonl'"),
-        (("bare.jsonl",), "id: expected that of the environment"),
+        (("bare.jsonl",), "or --id to a command"),
         (("empty.jsonl",), "expected episodes with answers"),
         (("good.jsonl", "--format", "xml"), "argument --format"),
         (("good.jsonl", "--html", "no/page.html"), "argument --html"),
