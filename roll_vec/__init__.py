@@ -100,6 +100,7 @@ PUBLIC_MODULES = (
     "envs.webshop",
     "errors",
     "evaluation",
+    "evaluation.diagnosis",
     "export",
     "joined",
     "progress",

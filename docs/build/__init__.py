@@ -6,6 +6,7 @@ The texts come from the code, or from a file of benchmarks/results.
 
 - `games`: tables of games, keywords and evaluation splits, from their descriptions
 - `commands`: the reference of commands, from the parsers of ``roll-vec``
+- `diagnosis`: the findings of ``roll-vec diagnose``
 - `api`: the public names, from the source files
 - `figures`: measured speeds
 - `baselines`: success and return of simple policies

@@ -54,6 +54,7 @@ examples:
   roll-vec replay run.npz
   roll-vec watch run.npz --out page.html
   roll-vec eval run roll_vec/Sokoban-v0 --split test --policy oracle
+  roll-vec diagnose results.jsonl --html diagnosis.html
   roll-vec export roll_vec/Sokoban-v0 --num-rows 1000 --out train.jsonl
   roll-vec play roll_vec/Sokoban-v0 --seed 1010
 
@@ -188,6 +189,7 @@ def make_parser() -> Parser:
     commands = parser.add_commands()
     if doctor.find_kernels_fault() is None:
         from roll_vec.cli import (
+            diagnose,
             eval,
             export,
             info,
@@ -200,7 +202,7 @@ def make_parser() -> Parser:
             webshop,
         )
 
-        order = rollout, replay, eval, watch, export, play, info, levels
+        order = rollout, replay, eval, diagnose, watch, export, play, info, levels
         for command in (*order, webshop, warm):
             command.add_parser(commands)
     doctor.add_parser(commands)

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 
 from roll_vec.cli._errors import FAILURE, argument_error, file_errors
-from roll_vec.cli._options import add_command
+from roll_vec.cli._options import Parser, add_command
 from roll_vec.cli._tables import count, print_table, progress
 from roll_vec.errors import RollVecError, one_line
 from roll_vec.evaluation.differences import FileDifference
@@ -31,15 +31,16 @@ _DESCRIPTION = """\
 Play each episode of a file again, from its seed and its answers, without the
 model. It prints "same" and exits with 0; or it prints the first episode, turn
 and field that differ, and exits with 1. A file of roll-vec eval run --out is
-compared to the bit, with all episodes of its split. Of a dump of a trainer
-(--format) all is compared that it says: rewards, returns, success, ends, lengths.
+compared to the bit, with the episodes of its split. Of a file of a trainer all
+is compared that it says: rewards, returns, success, ends (docs/evaluation.md,
+docs/trainers_files.md).
 """
 
 _EPILOG = """\
-Turns are counted from 1; turn 0 is the beginning. See docs/evaluation.md.
+Turns are counted from 1; turn 0 is the beginning.
 
 examples:
-  roll-vec eval run roll_vec/Sokoban-v0 --split test --policy oracle --out a.jsonl
+  roll-vec eval run roll_vec/Countdown-v0 --split test --out a.jsonl
   roll-vec eval verify a.jsonl
 """
 # Of differences that say nothing about an episode.
@@ -59,6 +60,12 @@ def add_parser(commands: Any) -> None:
     parser.option(
         "FILE", "results, or a dump of a trainer", dest="files", type=Path, nargs="+"
     )
+    add_reading(parser)
+    parser.option("--quiet", "no progress bar, no output: the exit code says all")
+
+
+def add_reading(parser: Parser) -> None:
+    """Add the options that say how files of episodes are read."""
     parser.option(
         "--format",
         f"of a dump: {', '.join(FORMATS)} (default: recognized by the first lines)",
@@ -75,7 +82,6 @@ def add_parser(commands: Any) -> None:
         "keyword of the environment, for dumps; of WebShop's results: products and the "
         "other files of a shop; may be repeated",
     )
-    parser.option("--quiet", "no progress bar, no output: the exit code says all")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -151,7 +157,10 @@ def _report(path: Path, verification: Verification, seconds: float) -> None:
 def _describe_score(results: EpisodeResults) -> str:
     rate, mean = results.successes.mean(), results.returns.mean()
     size = count(len(results.returns), "episode")
-    return f"success rate {100 * rate:.2f} %, mean return {mean:.4f}, {size}"
+    # They end episodes early, which may raise the return.
+    num_faults = int(results.faults.sum())
+    faults = f", {count(num_faults, 'fault')}" if num_faults else ""
+    return f"success rate {100 * rate:.2f} %, mean return {mean:.4f}, {size}{faults}"
 
 
 def _difference_rows(difference: FileDifference) -> list[tuple[str, str]]:

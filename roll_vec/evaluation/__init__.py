@@ -14,6 +14,7 @@ In reading order:
 - `results`: evaluations with such a file; two policies on the same episodes
 - `replaying`: recorded episodes, played again in a batch without their policy
 - `verification`: is a file of results true?
+- `diagnosis`: reasons why the reward of recorded episodes is low
 
 ::
 

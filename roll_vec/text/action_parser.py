@@ -76,6 +76,8 @@ class ActionParser:
     ----------
     accepts_any_text : bool
         Whether every text is the action, unchanged.
+    tags : tuple of str
+        See `roll_vec.text.patterns.literal_tags`.
 
     Raises
     ------
@@ -104,14 +106,14 @@ class ActionParser:
             )
             raise InvalidOptionError(message)
         self.accepts_any_text = options.action_pattern is None and self.codes is None
-        self._tags = literal_tags(options.action_pattern)
+        self.tags = literal_tags(options.action_pattern)
         self._tokens: tuple[str, ...] = ()
         if options.action_pattern is not None:
             self._tokens = tuple(options.special_token_list or ())
         # A character of all tokens and of no tag, where there is one.  A text without
         # it has no token: one search for a character beats several for strings.
         common = set.intersection(*map(set, self._tokens)) if self._tokens else set()
-        self._token_mark = min(common.difference(*self._tags), default="")
+        self._token_mark = min(common.difference(*self.tags), default="")
         self._matcher = make_matcher(
             options.action_pattern,
             last=options.match == "last",
@@ -214,9 +216,9 @@ class ActionParser:
         """Return a text of an action; None where the pattern is not made of tags."""
         if self.options.action_pattern is None:
             return action
-        if not self._tags:
+        if not self.tags:
             return None
-        opening, *middle, closing = self._tags
+        opening, *middle, closing = self.tags
         thinking = "..." if middle else ""
         return "".join((opening, thinking, *middle, action, closing))
 

@@ -80,6 +80,7 @@ def test_a_model_behind_an_endpoint_is_evaluated(run):
         assert "all 3 episodes ended by faults" in outcome.err
         # Versions of openai quote the message, or the whole object around it.
         assert re.search("400 - .*down", outcome.table["first fault"])
+        assert run("eval", "verify", "a").table["score"].endswith(", 3 faults")
         is_down = False
         assert run(*command).code == 1
         outcome = run(*command, "--retry-faults")
