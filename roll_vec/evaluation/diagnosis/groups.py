@@ -34,14 +34,15 @@ def singles(evidence: Evidence) -> Hits | None:
 def seeds(evidence: Evidence) -> Hits | None:
     """Groups whose members have different tasks.
 
-    Groups in which seeds, ids or keywords differ: their returns cannot be compared.
+    Groups in which levels, or seeds, ids or keywords differ: their returns cannot be
+    compared.
 
     Change
     ------
     One seed for all members of a group: `group_size` does it in `reset(seed=...)`; in a
     trainer, the seed of the data row, and not of the worker.
     """
-    pairs = np.stack([evidence.groups, evidence.played.seeds()])
+    pairs = np.stack([evidence.groups, _number_tasks(evidence.played)])
     pairs = np.unique(pairs[:, evidence.groups >= 0], axis=1)
     numbers = np.bincount(pairs[0], minlength=len(evidence.sizes))
     is_group = numbers > 1
@@ -64,11 +65,10 @@ def duplicates(evidence: Evidence) -> Hits | None:
     limit), a shuffled data set without repetitions.
     """
     played = evidence.played
-    tasks, groups = played.seeds(), evidence.groups
+    tasks, groups = _number_tasks(played), evidence.groups
     if (groups < 0).all():
         groups = np.cumsum(np.diff(tasks, prepend=-1) != 0)
         groups[np.bincount(groups)[groups] > _MOST_NEIGHBOURS] = -1
-    tasks = _add_levels(played, tasks)
     # Files of several steps, or of several policies, may have the same tasks.
     tasks += played.files * (tasks.max() + 1)
     alone = -2 - np.arange(len(tasks))
@@ -80,10 +80,11 @@ def duplicates(evidence: Evidence) -> Hits | None:
     return Hits.of_episodes(evidence, is_hit, details)
 
 
-def _add_levels(played: Played, tasks: Ints) -> Ints:
-    """Return numbers of tasks in which equal first boards are equal levels."""
+def _number_tasks(played: Played) -> Ints:
+    """Return (E,) numbers of tasks: of seeds, or of first boards that show levels."""
+    tasks = played.seeds()
     is_shown = np.array([_shows_task(task) for task in played.tasks])
-    rows = is_shown[played.task] & (played.counts > 0)
+    rows = is_shown[played.task] & (played.lengths > 0)
     boards = played.boards[played.starts[rows]]
     levels = np.stack([played.task[rows], boards.astype(np.int64)])
     _, numbers = np.unique(levels, axis=1, return_inverse=True)
