@@ -14,14 +14,14 @@ from roll_vec.cli._errors import FAILURE, argument_error, file_errors
 from roll_vec.cli._options import Parser, add_command
 from roll_vec.cli._tables import count, print_table, progress
 from roll_vec.errors import RollVecError, one_line
-from roll_vec.evaluation.differences import FileDifference
 from roll_vec.evaluation.episodes import EpisodeResults
-from roll_vec.evaluation.recorded_results import results_id
+from roll_vec.evaluation.result_files import results_id
 from roll_vec.evaluation.verification import (
     Verification,
     verify_episodes,
     verify_results,
 )
+from roll_vec.evaluation.verification.differences import FileDifference
 from roll_vec.recordings.readers import FORMATS, read_episodes
 from roll_vec.registration.any_id import find_spec, full_id
 
@@ -115,17 +115,13 @@ def _run(arguments: argparse.Namespace) -> int:
 def _verify(
     path: Path, has_results: bool, arguments: argparse.Namespace
 ) -> Verification:
-    with progress(arguments.quiet) as show:
-
-        def on_progress(num_done: int, total: int) -> None:
-            if show is not None:
-                show("episodes", num_done, total)
-
+    with progress(arguments.quiet):
         if has_results and arguments.format is None:
-            return verify_results(path, shop=arguments.options, on_progress=on_progress)
-        keywords = arguments.options or None
-        episodes = read_episodes(path, arguments.format, arguments.id, keywords)
-        return verify_episodes(episodes, on_progress)
+            return verify_results(path, shop=arguments.options)
+        episodes = read_episodes(
+            path, arguments.format, arguments.id, arguments.options
+        )
+        return verify_episodes(episodes)
 
 
 def _report(path: Path, verification: Verification, seconds: float) -> None:

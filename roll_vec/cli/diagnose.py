@@ -23,7 +23,7 @@ from roll_vec.evaluation.diagnosis import Diagnosis, diagnose
 from roll_vec.evaluation.diagnosis.examples import Example
 from roll_vec.evaluation.diagnosis.findings import Finding, percent
 from roll_vec.evaluation.diagnosis.page import make_page
-from roll_vec.evaluation.recorded_results import read_result_episodes, results_id
+from roll_vec.evaluation.result_files import read_result_episodes, results_id
 from roll_vec.recordings.readers import read_episodes
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.registration.any_id import find_spec, full_id

@@ -46,7 +46,7 @@ from roll_vec.evaluation import (
 )
 from roll_vec.evaluation.chat import ChatError, chat_keywords, play_chat_episodes
 from roll_vec.evaluation.episodes import EpisodeRecord
-from roll_vec.evaluation.result_files import ResultHeader
+from roll_vec.evaluation.result_headers import ResultHeader
 from roll_vec.evaluation.results import Comparison, Play
 from roll_vec.evaluation.splits import SPLITS, WEBSHOP, Split, shop_keywords, splits_of
 from roll_vec.evaluation.statistics import Interval

@@ -10,10 +10,11 @@ In reading order:
 - `chat`: a language model behind an HTTP endpoint as the policy
 - `statistics`: 95 % intervals of rates, means and differences
 - `turns`: answers, rewards and digests of episodes
-- `result_files`: results in a file, to which an interrupted evaluation goes back
+- `result_headers`, `result_files`: results in a file, to which an interrupted
+  evaluation goes back
 - `results`: evaluations with such a file; two policies on the same episodes
 - `replaying`: recorded episodes, played again in a batch without their policy
-- `verification`: is a file of results true?
+- `verification`: scores of files, compared with the world
 - `diagnosis`: reasons why the reward of recorded episodes is low
 
 ::

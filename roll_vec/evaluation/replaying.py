@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete, MultiBinary, MultiDiscrete, Text
+from gymnasium.spaces import Text
 from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidActionError, InvalidSeedError, one_line
+from roll_vec.evaluation.turns import ARRAY_SPACES
 from roll_vec.recordings import BatchEvent
 from roll_vec.recordings.driver import play_steps
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 # Environments of a batch: objects take more memory than rows of arrays.
 _MOST_ENVS, _MOST_OBJECTS = 1024, 256
-_ARRAYS = (Discrete, MultiDiscrete, MultiBinary, Box)
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class _Answers:
     def __init__(self, envs: Any, answers: Sequence[Sequence[Any]]) -> None:
         self._check = envs.engine.check_actions
         self._space = space = envs.single_action_space
-        self._is_array = isinstance(space, _ARRAYS)
+        self._is_array = isinstance(space, ARRAY_SPACES)
         self.stops = np.array([len(each) for each in answers], np.int64)
         self._starts = np.cumsum(self.stops) - self.stops
         self.refusals: dict[int, str] = {}

@@ -30,7 +30,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -39,15 +39,14 @@ import numpy as np
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError
 from roll_vec.evaluation.episodes import EpisodeRecord
+from roll_vec.evaluation.result_headers import FORMAT, VERSION, ResultHeader
 from roll_vec.evaluation.splits import Split
-from roll_vec.evaluation.turns import EpisodeTurns, read_marks
+from roll_vec.evaluation.turns import NO_TURNS, EpisodeTurns, read_marks
+from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.registration.factories import WORK_KEYWORDS
 from roll_vec.storage.files import check_regular, find_target, replace_file
 from roll_vec.storage.plain_data import decode, encode
-from roll_vec.version import __version__
 
-FORMAT = "roll-vec eval"
-VERSION = 2
 # The names of a line, in their order, the fields of `EpisodeRecord`, and their types.
 _FIELDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "episode": ("episode", (int,)),
@@ -64,112 +63,8 @@ _ENDS = "terminated", "truncated"
 _PACKED = ("seed", *_ENDS)
 # More bytes are not packed, and not unpacked: a few kilobytes could fill any memory.
 MAX_UNPACKED = 1 << 28
-
-
-@dataclass(frozen=True)
-class ResultHeader:
-    """The episodes, the environments and the policy of a file of results.
-
-    Parameters
-    ----------
-    id, split, digest : str
-        Of the split.
-    keywords : dict
-        Those that were passed to ``split.make_vec``, as plain JSON, without those that
-        change no result, such as ``workers``.
-    policy : dict
-        Everything that the policy depends on, as plain JSON: at least ``name``.
-    files : dict
-        The name and the SHA-256 of each data file of the split, by keyword.
-    versions : dict of str to str
-        By package.
-    """
-
-    id: str
-    split: str
-    digest: str
-    keywords: dict[str, Any]
-    policy: dict[str, Any]
-    files: dict[str, dict[str, str]] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
-        split: Split,
-        keywords: Mapping[str, Any],
-        policy: Mapping[str, Any],
-        versions: Mapping[str, str] | None = None,
-    ) -> ResultHeader:
-        """Return the header of a run.
-
-        Parameters
-        ----------
-        split : Split
-        keywords : mapping
-            Those that are passed to ``split.make_vec``: plain data.
-        policy : mapping
-        versions : mapping, optional
-            By package; None: that of this package.
-
-        Raises
-        ------
-        InvalidOptionError
-            If a keyword is no plain data.
-        """
-        task = {name: keywords[name] for name in sorted({*keywords} - WORK_KEYWORDS)}
-        try:
-            plain = json.loads(encode(task))
-        except TypeError as error:
-            accepted = "plain data, which a file of results can store"
-            raise InvalidOptionError.expected(
-                "keywords", accepted, keywords, f"; {error}"
-            ) from error
-        return cls(
-            id=split.id,
-            split=split.name,
-            digest=split.digest,
-            keywords=plain,
-            policy=dict(policy),
-            files={name: dict(entry) for name, entry in split.files.items()},
-            versions=dict(versions or {"roll-vec": __version__}),
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the first line of a file."""
-        return {"format": FORMAT, "version": VERSION, **vars(self)}
-
-    def check_same(self, other: ResultHeader, path: Path) -> None:
-        """Check that the results of another header may stand beside those of this one.
-
-        Raises
-        ------
-        InvalidOptionError
-            With the first difference.
-        """
-        expected = self._facts()
-        for name, value in other._facts().items():
-            if value != expected[name]:
-                message = (
-                    f"{str(path)!r} has results of another run, its {name}: "
-                    f"{_words(value)}; this run: {_words(expected[name])}; choose "
-                    "another file, or remove it"
-                )
-                raise InvalidOptionError(message)
-
-    def _facts(self) -> dict[str, Any]:
-        """Return all that decides the results, by name."""
-        names = ("id", "split", "digest", "keywords", "policy")
-        facts = {name: getattr(self, name) for name in names}
-        return {**facts, "version of roll-vec": self.versions.get("roll-vec")}
-
-
-def _words(value: Any) -> str:
-    """Return a value of a header for a message: a mapping without its braces."""
-    if not isinstance(value, dict):
-        return repr(value)
-    pairs = (f"{name}={part!r}" for name, part in value.items() if part is not None)
-    return ", ".join(pairs) or "none"
+# A header has far less.
+_MAX_HEADER_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -204,6 +99,85 @@ class ResultFile:
         """Whether it has all episodes that the run was asked for."""
         return self.num_episodes == len(self.records)
 
+    def to_episodes(self, split: Split) -> list[RecordedEpisode]:
+        """Return the episodes in the form of all that plays episodes again.
+
+        Raises
+        ------
+        InvalidOptionError
+            If a keyword of the file would change the task of the split.
+        """
+        keywords = self.header.keywords
+        try:
+            options = decode(json.dumps(keywords).encode())
+        except ValueError as error:
+            accepted = "plain data"
+            raise InvalidOptionError.expected("keywords", accepted, keywords) from error
+        # A file of a stranger does not say how many processes to start.
+        options = {name: options[name] for name in options.keys() - WORK_KEYWORDS}
+        # It checks that the keywords leave the task as it is.
+        split.make_vec(1, **options).close()
+        keywords = {**split.keywords, **options}
+        episodes = []
+        for number, record in self.records.items():
+            turns = record.turns or NO_TURNS
+            cut = {*turns.cut}
+            episodes.append(
+                RecordedEpisode(
+                    id=split.id,
+                    keywords=keywords,
+                    seed=record.seed,
+                    answers=turns.answers,
+                    place=f"episode {number}",
+                    rewards=turns.rewards,
+                    total_reward=record.total_reward,
+                    success=record.success,
+                    terminated=record.terminated,
+                    truncated=record.truncated,
+                    was_cut=[turn in cut for turn in range(len(turns.answers))],
+                    fault=record.fault,
+                )
+            )
+        return episodes
+
+
+def results_id(path: str | os.PathLike[str]) -> str | None:
+    """Return the id of a file of results; None: it does not begin as one.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    with Path(path).open("rb") as file, suppress(ValueError, RecursionError):
+        header = json.loads(file.readline(_MAX_HEADER_BYTES))
+        if isinstance(header, dict) and header.get("format") == FORMAT:
+            return str(header.get("id"))
+    return None
+
+
+def read_result_episodes(
+    path: str | os.PathLike[str], shop: Mapping[str, Any] | None = None
+) -> list[RecordedEpisode]:
+    """Return the episodes of a file of results; of version 1 they have no answers.
+
+    Parameters
+    ----------
+    path : path
+    shop : mapping, optional
+        For a file of WebShop on a shop of the user: as of `find_split`.
+
+    Raises
+    ------
+    InvalidFileError
+        If it is no file of results.
+    InvalidOptionError
+        If the id, the split or the shop does not exist here, or a keyword of the file
+        would change the task.
+    """
+    content = read_results(path)
+    return content.to_episodes(content.header.find_split(shop))
+
 
 def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> ResultFile:
     """Read a file of results; a last line without its end is dropped.
@@ -233,7 +207,8 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
     repeated_episodes: list[int] = []
     torn_episodes: list[int] = []
     try:
-        header, version = _parse_header(_parse(lines[0] if lines else b""))
+        first = _parse(lines[0] if lines else b"")
+        header = ResultHeader.parse(first)
         num_episodes: int | None = None
         turns: dict[int, dict[str, Any]] = {}
         # Editors remove the end of the last line.
@@ -269,7 +244,7 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
     return ResultFile(
         header,
         dict(sorted(records.items())),
-        version,
+        first["version"],
         num_episodes,
         repeated_episodes,
         torn_episodes,
@@ -489,22 +464,6 @@ def _parse(line: bytes) -> dict[str, Any]:
         message = "it is no JSON object"
         raise TypeError(message)
     return content
-
-
-def _parse_header(content: dict[str, Any]) -> tuple[ResultHeader, int]:
-    """Return the header and the version of a first line."""
-    for name, values in (("format", (FORMAT,)), ("version", (VERSION, 1))):
-        if content.get(name) not in values:
-            message = f"its {name} is {content.get(name)!r} and not {values[0]!r}"
-            raise ValueError(message)
-    names = [field.name for field in fields(ResultHeader)]
-    for name in names:
-        kind = str if name in ("id", "split", "digest") else dict
-        if not isinstance(content[name], kind):
-            message = f"{name} is no {kind.__name__}"
-            raise TypeError(message)
-    header = ResultHeader(**{name: content[name] for name in names})
-    return header, content["version"]
 
 
 def _check_types(content: Mapping[str, Any], names: Sequence[str]) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 
 from roll_vec.errors import InvalidFileError, InvalidOptionError
 from roll_vec.evaluation.episodes import EpisodeRecord, EpisodeResults
-from roll_vec.evaluation.result_files import ResultHeader, ResultLog, read_results
+from roll_vec.evaluation.result_files import ResultLog, read_results
+from roll_vec.evaluation.result_headers import ResultHeader
 from roll_vec.evaluation.splits import Split
 from roll_vec.evaluation.statistics import (
     Interval,

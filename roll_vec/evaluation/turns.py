@@ -72,6 +72,10 @@ class EpisodeTurns:
         return cls(answers, [float(reward) for reward in rewards], marks, cut)
 
 
+NO_TURNS = EpisodeTurns([], [], "")
+"""Of an episode whose turns were not kept."""
+
+
 def mark_turns(num_turns: int) -> list[int]:
     """Return how many turns were played at each mark, from 0 up to all."""
     count = min(num_turns, MOST_MARKS - 1)

@@ -18,10 +18,15 @@ import pytest
 import roll_vec
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.evaluation import UniformPolicy, evaluate, find_split, play_episodes
-from roll_vec.evaluation.recorded_results import read_result_episodes
-from roll_vec.evaluation.result_files import ResultHeader, ResultLog, read_results
+from roll_vec.evaluation.result_files import (
+    ResultHeader,
+    ResultLog,
+    read_result_episodes,
+    read_results,
+)
 from roll_vec.evaluation.turns import EpisodeTurns, make_marks, mark_turns
 from roll_vec.evaluation.verification import verify_episodes, verify_results
+from roll_vec.progress import listen
 from roll_vec.recordings.setup import current_versions
 from tests.evaluation.chat_server import ChatServer, Reply
 
@@ -79,7 +84,8 @@ TASKS = {
 def test_what_was_played_is_the_same(id, tmp_path):
     split, path, shown = find_split(id, "test"), tmp_path / "a.jsonl", []
     records = play(split, path, **TASKS[id])
-    progress = verify_results(path, on_progress=lambda *numbers: shown.append(numbers))
+    with listen(lambda _, *numbers: shown.append(numbers)):
+        progress = verify_results(path)
     assert (progress.differences, progress.notes) == ([], [])
     assert progress.num_episodes == NUM
     assert progress.num_turns == sum(record.length for record in records)

@@ -1,29 +1,23 @@
-"""Scores that anyone can check: episodes of files, played again without their policy.
-
-`verify_results` compares a file of results with the world to the bit, `verify_episodes`
-what a dump of a trainer says.
-"""
+"""Files of results, and dumps of trainers, compared with the world."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from roll_vec.errors import InvalidOptionError, RollVecError, one_line
-from roll_vec.evaluation.differences import (
-    FileDifference,
-    compare_episode,
-    compare_record,
-    has_other_bits,
-)
 from roll_vec.evaluation.episodes import EpisodeRecord, EpisodeResults
-from roll_vec.evaluation.recorded_results import find_split_of, to_recorded_episodes
-from roll_vec.evaluation.replays import Progress, Replay, play_again
 from roll_vec.evaluation.result_files import ResultFile, read_results
 from roll_vec.evaluation.splits import Split, splits_of
-from roll_vec.evaluation.turns import make_marks, read_marks
+from roll_vec.evaluation.turns import NO_TURNS, make_marks, read_marks
+from roll_vec.evaluation.verification.differences import (
+    FileDifference,
+    find_difference,
+    has_other_bits,
+)
+from roll_vec.evaluation.verification.replays import Replay, play_again
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.recordings.setup import current_versions
 
@@ -36,27 +30,27 @@ class Verification:
     ----------
     title : str
         The environment and the split.
-    num_episodes, num_turns : int
-        Those that were played again.
-    differences : list of FileDifference
-        At most one of each episode, in the order of the file; none: it is the same.
-    compared : dict of str to int
-        By field: the episodes of which the file has it.
-    notes : list of str
-        What is no difference, but may explain one.
     total : int
         Episodes of the split, or of the dump.
+    differences : list of FileDifference
+        At most one of each episode, in the order of the file; none: it is the same.
+    notes : list of str
+        What is no difference, but may explain one.
+    compared : dict of str to int
+        By field: the episodes of which the file has it.
+    num_episodes, num_turns : int
+        Those that were played again.
     results : pair of EpisodeResults, or None
         What a file of results says of its episodes, and what was played again.
     """
 
     title: str
-    num_episodes: int
-    num_turns: int
+    total: int
     differences: list[FileDifference]
+    notes: list[str]
     compared: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    total: int = 0
+    num_episodes: int = 0
+    num_turns: int = 0
     results: tuple[EpisodeResults, EpisodeResults] | None = None
 
     @property
@@ -65,20 +59,14 @@ class Verification:
         return not self.differences
 
 
-# --------------------------------------------------------------------- files of results
-
-
 def verify_results(
-    path: str | os.PathLike[str],
-    *,
-    shop: Mapping[str, Any] | None = None,
-    on_progress: Progress | None = None,
+    path: str | os.PathLike[str], *, shop: Mapping[str, Any] | None = None
 ) -> Verification:
     """Play each episode of a file of results again, and compare it to the bit.
 
     The policy is not asked: the file has its answers.  Answers, observations (by their
     marks), rewards, returns, success, lengths and ends are compared, and the episodes
-    with those of the split.
+    with those of the split.  `roll_vec.progress.listen` shows the progress.
 
     Parameters
     ----------
@@ -86,7 +74,6 @@ def verify_results(
         A file of ``roll-vec eval run --out``, or of `evaluate`.
     shop : mapping, optional
         For a file of WebShop on a shop of the user: as of `find_split`.
-    on_progress : callable, optional
 
     Returns
     -------
@@ -101,11 +88,11 @@ def verify_results(
     """
     content = read_results(path, repeats=True)
     header = content.header
-    split = find_split_of(header, shop)
+    split = header.find_split(shop)
     title, notes = f"{header.id} {header.split}", _version_notes(header.versions)
-    differences = [*_check_file(content, split)]
-    if differences:
-        return Verification(title, 0, 0, differences, {}, notes, len(split))
+    difference = _check_file(content, split)
+    if difference is not None:
+        return Verification(title, len(split), [difference], notes)
     problems = _check_numbers(content, split)
     records = {
         number: record
@@ -113,19 +100,20 @@ def verify_results(
         if number not in problems and record.turns is not None
     }
     try:
-        played = replace(content, records=records)
-        episodes = to_recorded_episodes(played, split)
-        replays = play_again(episodes, on_progress)
+        episodes = replace(content, records=records).to_episodes(split)
+        replays = play_again(episodes)
     except InvalidOptionError as error:
-        keywords = str(header.keywords)
-        problem = _of_file("keywords", keywords, "refused", one_line(error))
-        return Verification(title, 0, 0, [problem], {}, notes, len(split))
+        keywords, reason = header.keywords, one_line(error)
+        difference = FileDifference("", "keywords", keywords, "refused", reason)
+        return Verification(title, len(split), [difference], notes)
     num_last_bits = 0
-    for record, replay in zip(records.values(), replays, strict=True):
-        difference = compare_record(record, replay)
+    for record, episode, replay in zip(
+        records.values(), episodes, replays, strict=True
+    ):
+        difference = _compare(record, episode, replay)
         if difference is not None:
             problems[record.episode] = difference
-        num_last_bits += has_other_bits(record, replay)
+        num_last_bits += has_other_bits(episode, replay)
     if num_last_bits:
         notes.append(
             f"rewards of {num_last_bits:,} episodes differ in their last bits: floats "
@@ -134,93 +122,85 @@ def verify_results(
     first = min(problems, default=None)
     if first is not None and problems[first].field == "observations":
         problems[first] = _name_split(problems[first], content.records[first], split)
-    num_turns = sum(len(each.rewards) for each in replays)
     ordered = [problems[number] for number in sorted(problems)]
     if content.num_episodes is None:
         meaning = (
             "the run goes on, or was interrupted: the same command goes on with it"
         )
-        ordered.append(_of_file("episodes", "no last line", "a last line", meaning))
+        ordered.append(
+            FileDifference("", "episodes", "no last line", "a last line", meaning)
+        )
     names = "answers", "observations", "rewards", "return", "success", "length", "ends"
-    compared = dict.fromkeys(names, len(records))
-    counts = len(records), num_turns
-    results = EpisodeResults.of(content.records.values()), _results(records, replays)
-    return Verification(title, *counts, ordered, compared, notes, len(split), results)
-
-
-def _results(
-    records: Mapping[int, EpisodeRecord], replays: Sequence[Replay]
-) -> EpisodeResults:
-    """Return the results of episodes as they were played again."""
-    return EpisodeResults.of(
+    here = [
         replace(
             record,
             total_reward=replay.total_reward,
             success=bool(replay.success) and record.fault is None,
         )
         for record, replay in zip(records.values(), replays, strict=True)
+    ]
+    return Verification(
+        title,
+        len(split),
+        ordered,
+        notes,
+        compared=dict.fromkeys(names, len(records)),
+        num_episodes=len(records),
+        num_turns=sum(len(each.rewards) for each in replays),
+        results=(EpisodeResults.of(records.values()), EpisodeResults.of(here)),
     )
 
 
-def _of_file(name: str, recorded: str, replayed: str, meaning: str) -> FileDifference:
-    return FileDifference(
-        field=name, recorded=recorded, replayed=replayed, meaning=meaning
-    )
+def _compare(
+    record: EpisodeRecord, episode: RecordedEpisode, replay: Replay
+) -> FileDifference | None:
+    """Return the first difference of an episode of a file of results."""
+    turns = record.turns or NO_TURNS
+    num_answers, num_rewards = len(turns.answers), len(turns.rewards)
+    if not record.length == num_answers == num_rewards:
+        have = f"{num_answers} answers, {num_rewards} rewards"
+        meaning = "the file does not have so many answers and rewards"
+        return FileDifference(episode.place, "length", record.length, have, meaning)
+    return find_difference(episode, replay, turns.marks)
 
 
-def _check_file(content: ResultFile, split: Split) -> Iterator[FileDifference]:
-    """Yield why no episode of a file can be compared."""
+def _check_file(content: ResultFile, split: Split) -> FileDifference | None:
+    """Return why no episode of a file can be compared."""
     header = content.header
     if content.version == 1:
-        yield _of_file(
-            "version",
-            "1",
-            "2",
+        meaning = (
             "files of version 1 have no answers: nobody can verify them; roll-vec eval "
-            "compare reads them",
+            "compare reads them"
         )
-        return
+        return FileDifference("", "version", 1, 2, meaning)
     if content.torn_episodes:
         meaning = "the end of the file, which has the answers, was cut off"
-        yield _of_file("packed", "no last line", "a last line", meaning)
-        return
+        return FileDifference("", "packed", "no last line", "a last line", meaning)
     for name in sorted(header.files.keys() | split.files.keys()):
         old, new = (
             str(files.get(name, {}).get("sha256", "none"))
             for files in (header.files, split.files)
         )
         if old != new:
-            yield _of_file(
-                name,
-                f"SHA-256 {old}",
-                f"SHA-256 {new}",
-                "the episodes were played on other data than these"
-                if new != "none"
-                else f"the episodes were played on files of the user: pass {name}",
-            )
-            return
+            meaning = "the episodes were played on other data than these"
+            if new == "none":
+                meaning = f"the episodes were played on files of the user: pass {name}"
+            return FileDifference("", name, f"SHA-256 {old}", f"SHA-256 {new}", meaning)
     if header.digest != split.digest:
-        yield _of_file(
-            "digest",
-            header.digest,
-            split.digest,
+        meaning = (
             f"{split.name!r} was another set of episodes when they were played: other "
-            "levels, other data, or another split under this name",
+            "levels, other data, or another split under this name"
         )
+        return FileDifference("", "digest", header.digest, split.digest, meaning)
+    return None
 
 
 def _check_numbers(content: ResultFile, split: Split) -> dict[int, FileDifference]:
     """Return which episodes are missing, repeated, of another seed or without turns."""
     problems: dict[int, FileDifference] = {}
 
-    def add(number: int, name: str, recorded: Any, replayed: Any, meaning: str) -> None:
-        problems[number] = FileDifference(
-            field=name,
-            recorded=str(recorded),
-            replayed=str(replayed),
-            meaning=meaning,
-            place=f"episode {number}",
-        )
+    def add(number: int, *facts: Any) -> None:
+        problems[number] = FileDifference(f"episode {number}", *facts)
 
     for number, record in content.records.items():
         if not 0 <= number < len(split):
@@ -268,11 +248,10 @@ def _name_split(
         if name == split.name or record.episode >= len(other):
             continue
         try:
-            seed = other.seeds[record.episode]
             episode = RecordedEpisode(
                 id=split.id,
                 keywords=other.keywords,
-                seed=seed,
+                seed=other.seeds[record.episode],
                 answers=[],
                 place=difference.place,
             )
@@ -286,12 +265,7 @@ def _name_split(
     return difference
 
 
-# ------------------------------------------------------------------ dumps of trainers
-
-
-def verify_episodes(
-    episodes: Sequence[RecordedEpisode], on_progress: Progress | None = None
-) -> Verification:
+def verify_episodes(episodes: Sequence[RecordedEpisode]) -> Verification:
     """Play the episodes of a trainer's dump again, and compare what it says of them.
 
     Rewards, return, success, ends and length are compared, where the dump has them;
@@ -301,7 +275,6 @@ def verify_episodes(
     ----------
     episodes : sequence of RecordedEpisode
         Such as of `roll_vec.recordings.readers.read_episodes`.
-    on_progress : callable, optional
 
     Returns
     -------
@@ -312,25 +285,26 @@ def verify_episodes(
     InvalidOptionError, gymnasium.error.Error
         If an id or a keyword does not exist here.
     """
-    replays = play_again(episodes, on_progress)
+    replays = play_again(episodes)
     pairs = [*zip(episodes, replays, strict=True)]
-    differences = [compare_episode(*pair) for pair in pairs]
+    differences = [find_difference(*pair) for pair in pairs]
     names = "rewards", "success", "terminated", "truncated"
     fields = {"return": "total_reward", **{name: name for name in names}}
     compared = {
         name: sum(getattr(each, field) is not None for each in episodes)
         for name, field in fields.items()
     }
-    compared["length"] = len(episodes)
     num_open = sum(
         replay.problem is not None and len(replay.rewards) == len(episode.answers)
         for episode, replay in pairs
     )
-    notes = []
-    if num_open:
-        notes.append(f"{num_open:,} episodes were stopped before their end")
-    title = ", ".join(sorted({episode.id for episode in episodes}))
-    num_turns = sum(len(each.rewards) for each in replays)
-    named = [each for each in differences if each is not None]
-    total = len(episodes)
-    return Verification(title, total, num_turns, named, compared, notes, total)
+    notes = [f"{num_open:,} episodes were stopped before their end"] * bool(num_open)
+    return Verification(
+        ", ".join(sorted({episode.id for episode in episodes})),
+        len(episodes),
+        [each for each in differences if each is not None],
+        notes,
+        compared={**compared, "length": len(episodes)},
+        num_episodes=len(episodes),
+        num_turns=sum(len(each.rewards) for each in replays),
+    )

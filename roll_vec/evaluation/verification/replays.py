@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Space
@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from roll_vec.evaluation.replaying import AnswerPlan, EpisodeGroup, group_episodes
 from roll_vec.evaluation.turns import TurnRecorder
+from roll_vec.progress import report
 from roll_vec.recordings.episodes import EpisodeAccount
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.trajectories.play import SKIPPED
 from roll_vec.vector.known_infos import UNKNOWN, faults_of
 from roll_vec.vector.space_batches import map_leaves
 
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the number of episodes that were played again, and that of all."""
+# Of floats of physics: the last bits of a sine are those of the machine.
+_LAST_BITS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Replay:
     is_refused : bool
         The environment refuses an answer, or the seed.
     fault : str or None
-    is_float : bool
-        Observations are floats.
+    tolerance : float
+        Of rewards; not 0 if observations are floats.
     """
 
     rewards: NDArray[np.float64]
@@ -54,69 +55,64 @@ class Replay:
     problem: str | None = None
     is_refused: bool = False
     fault: str | None = None
-    is_float: bool = False
+    tolerance: float = 0.0
 
 
-def play_again(
-    episodes: Sequence[RecordedEpisode], on_progress: Progress | None = None
-) -> list[Replay]:
+def play_again(episodes: Sequence[RecordedEpisode]) -> list[Replay]:
     """Return a replay of each episode."""
     replays: dict[int, Replay] = {}
     for group in group_episodes(episodes):
-        before = len(replays)
-
-        def show(num_done: int, before: int = before) -> None:
-            if on_progress is not None:
-                on_progress(before + num_done, len(episodes))
-
         with closing(group.make_vec()) as envs:
-            for place, replay in _play_group(group, envs, show).items():
-                replays[int(group.places[place])] = replay
+            done = _play_group(group, envs, len(replays), len(episodes))
+        replays.update((int(group.places[place]), each) for place, each in done)
     return [replays[place] for place in range(len(episodes))]
 
 
 def _play_group(
-    group: EpisodeGroup, envs: Any, show: Callable[[int], None]
-) -> dict[int, Replay]:
-    """Return the replays of the episodes of a group, by place."""
+    group: EpisodeGroup, envs: Any, num_before: int, total: int
+) -> list[tuple[int, Replay]]:
+    """Return the places of a group's episodes, and their replays."""
     plan, account = AnswerPlan(envs, group.episodes), EpisodeAccount(envs)
     recorder = TurnRecorder(envs, with_answers=False)
-    is_float = _has_floats(envs.single_observation_space)
+    tolerance = _LAST_BITS if _has_floats(envs.single_observation_space) else 0.0
     done: dict[int, Replay] = {}
     for event in plan.play():
         recorder.add(event)
         ended = account.add(event)
         faults = faults_of(event.last_infos) if len(ended) else {}
         columns = (column.tolist() for column in vars(ended).values())
-        for env_id, total, _, success, *ends in zip(*columns, strict=True):
-            terminated, truncated = ends
+        for row in zip(*columns, strict=True):
+            env_id, total_reward, _, success, terminated, truncated = row
             done[int(plan.episodes[env_id])] = Replay(
-                rewards=recorder.rewards(env_id),
-                states=recorder.states(env_id),
-                total_reward=total,
-                success=None if success == UNKNOWN else success == 1,
-                terminated=terminated,
-                truncated=truncated,
+                recorder.rewards(env_id),
+                recorder.states(env_id),
+                total_reward,
+                None if success == UNKNOWN else success == 1,
+                terminated,
+                truncated,
                 fault=faults.get(env_id),
-                is_float=is_float,
+                tolerance=tolerance,
             )
-        if event.is_reset:
-            for env_id in np.flatnonzero(event.starts).tolist():
-                # Of an episode without answers nothing else is known.
-                place = int(plan.episodes[env_id])
-                states = recorder.states(env_id)
-                skipped = SKIPPED if plan.is_skipped(env_id) else None
-                done[place] = Replay(np.zeros(0), states, fault=skipped)
+        for env_id in np.flatnonzero(event.starts & event.is_reset).tolist():
+            # Of an episode without answers nothing else is known.
+            skipped = SKIPPED if plan.is_skipped(env_id) else None
+            states = recorder.states(env_id)
+            done[int(plan.episodes[env_id])] = Replay(
+                np.zeros(0), states, fault=skipped
+            )
         # Those whose last event this is are counted with the next one.
-        show(len(done) - plan.num_playing)
-    show(len(done))
+        report("episodes", num_before + len(done) - plan.num_playing, total)
+    report("episodes", num_before + len(done), total)
     problems = plan.problems()
-    return {
-        place: replace(
-            replay, problem=problems.get(place), is_refused=place in plan.refusals
+    return [
+        (
+            place,
+            replace(
+                each, problem=problems.get(place), is_refused=place in plan.refusals
+            ),
         )
-        for place, replay in done.items()
-    }
+        for place, each in done.items()
+    ]
 
 
 def _has_floats(space: Space[Any]) -> bool:
