@@ -114,8 +114,8 @@ def panels(_: str) -> str:
         parts = [f"{name} `{split.name}`" for name, split in panel.splits.items()]
         (id,) = {split.id for split in panel.splits.values()}
         facts = code(panel.name), code(panel.digest[:12]), code(id), ", ".join(parts)
-        rows.append((*facts, panel.title))
-    return table(("panel", "digest", "id", "splits", "of"), rows)
+        rows.append(facts)
+    return table(("panel", "digest", "id", "splits"), rows)
 
 
 @functools.cache

@@ -36,22 +36,15 @@ def episodes(_: str) -> str:
 def estimators(_: str) -> str:
     """Return a table of estimators, the best mean of Spearman's correlations first."""
     content = _read("estimators.json")
-    tasks = list(content["rollouts"])
+    tasks = content["rollouts"]
     rows = []
     for text, row in content["estimators"].items():
         name, definition = text.removesuffix(".").split(": ", 1)
         cells = [f"[{name}]({row['source']})", definition]
-        for task in tasks:
-            cells += [f"{x:.2f}" for x in row.get(task, ())] or ["", ""]
+        cells += [", ".join(f"{x:.2f}" for x in row.get(task, ())) for task in tasks]
         mean = statistics.mean(row[task][1] for task in tasks if task in row)
         rows.append((mean, cells))
     rows.sort(key=lambda row: -row[0])
-    heads = [f"{task}: {name}" for task in tasks for name in ("Pearson", "Spearman")]
+    heads = [f"{task}: {x['success']:.0%} succeed" for task, x in tasks.items()]
     heads = ["estimator", "credit of a turn", *heads]
-    return table(heads, [cells for _, cells in rows], 2 * len(tasks))
-
-
-def successes(_: str) -> str:
-    """Return the shares of rollouts that succeed, in words."""
-    rollouts = _read("estimators.json")["rollouts"]
-    return ", ".join(f"{x['success']:.0%} ({task})" for task, x in rollouts.items())
+    return table(heads, [cells for _, cells in rows], len(tasks))
