@@ -84,12 +84,14 @@ def add_reading(parser: Parser) -> None:
     )
 
 
+def find_id(arguments: argparse.Namespace) -> str | None:
+    """Return the full id of ``--id``, whose module is imported; None: there is none."""
+    return None if arguments.id is None else find_spec(full_id(arguments.id)).id
+
+
 def _run(arguments: argparse.Namespace) -> int:
     """Verify each file, and return the exit code."""
-    is_same, id = True, None
-    if arguments.id is not None:
-        # It imports the module as well.
-        id = find_spec(full_id(arguments.id)).id
+    is_same, id = True, find_id(arguments)
     for path in arguments.files:
         with file_errors("FILE", path, "read"):
             file_id = results_id(path)

@@ -18,7 +18,7 @@ from roll_vec.cli._errors import (
 )
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import print_table, progress, text_width
-from roll_vec.cli._verify import add_reading
+from roll_vec.cli._verify import add_reading, find_id
 from roll_vec.evaluation.diagnosis import Diagnosis, diagnose
 from roll_vec.evaluation.diagnosis.examples import Example
 from roll_vec.evaluation.diagnosis.findings import Finding, percent
@@ -26,7 +26,6 @@ from roll_vec.evaluation.diagnosis.page import make_page
 from roll_vec.evaluation.result_files import read_result_episodes, results_id
 from roll_vec.recordings.readers import read_episodes
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
-from roll_vec.registration.any_id import find_spec, full_id
 
 _SUMMARY = "say why the reward of recorded episodes is flat or low"
 
@@ -87,8 +86,7 @@ def _read(arguments: argparse.Namespace) -> tuple[list[RecordedEpisode], list[in
     UsageError
         If a file cannot be read, or no episode has answers.
     """
-    # It imports the module of the id as well.
-    id = None if arguments.id is None else find_spec(full_id(arguments.id)).id
+    id = find_id(arguments)
     episodes, files = [], []
     for number, path in enumerate(arguments.files):
         with file_errors("FILE", path, "read"):

@@ -63,6 +63,8 @@ _ENDS = "terminated", "truncated"
 _PACKED = ("seed", *_ENDS)
 # More bytes are not packed, and not unpacked: a few kilobytes could fill any memory.
 MAX_UNPACKED = 1 << 28
+# Of an episode whose last line is missing.
+_UNKNOWN_SEED = -1
 # A header has far less.
 _MAX_HEADER_BYTES = 1 << 20
 
@@ -83,8 +85,6 @@ class ResultFile:
         run that goes on or was interrupted.
     repeated_episodes : list of int
         Episodes of which there is more than one line; `read_results` refuses them.
-    torn_episodes : list of int
-        Episodes of a complete file whose last line is missing: their ends are unknown.
     """
 
     header: ResultHeader
@@ -92,12 +92,17 @@ class ResultFile:
     version: int = VERSION
     num_episodes: int | None = None
     repeated_episodes: list[int] = field(default_factory=list)
-    torn_episodes: list[int] = field(default_factory=list)
 
     @property
     def is_complete(self) -> bool:
         """Whether it has all episodes that the run was asked for."""
         return self.num_episodes == len(self.records)
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether the last line of a complete file is missing, which has the ends."""
+        seeds = (record.seed for record in self.records.values())
+        return self.num_episodes is None and _UNKNOWN_SEED in seeds
 
     def to_episodes(self, split: Split) -> list[RecordedEpisode]:
         """Return the episodes in the form of all that plays episodes again.
@@ -205,7 +210,6 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
     number = 0
     records: dict[int, EpisodeRecord] = {}
     repeated_episodes: list[int] = []
-    torn_episodes: list[int] = []
     try:
         first = _parse(lines[0] if lines else b"")
         header = ResultHeader.parse(first)
@@ -231,9 +235,11 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
                 continue
             content = {**turns.get(episode, {}), **content}
             if "terminated" not in content:
-                content = {"seed": -1, **dict.fromkeys(_ENDS, False), **content}
-                if num_episodes is None:
-                    torn_episodes.append(episode)
+                content = {
+                    "seed": _UNKNOWN_SEED,
+                    **dict.fromkeys(_ENDS, False),
+                    **content,
+                }
             records[episode] = _parse_record(content)
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else error
@@ -247,7 +253,6 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
         first["version"],
         num_episodes,
         repeated_episodes,
-        torn_episodes,
     )
 
 
@@ -313,7 +318,7 @@ class ResultLog:
             number: record
             for number, record in content.records.items()
             if not (retry_faults and record.fault is not None)
-            and number not in content.torn_episodes
+            and (record.seed != _UNKNOWN_SEED or content.num_episodes is not None)
         }
 
     def _rewrite(self, *, is_complete: bool) -> None:
@@ -325,7 +330,8 @@ class ResultLog:
             if old_file is not None:
                 old_file.close()
             with replace_file(self._path) as file:
-                file.write(_to_header_line(self._header))
+                header = json.dumps(self._header.to_json(), allow_nan=False)
+                file.write(header.encode() + b"\n")
                 for record in records:
                     turns = {} if packed else _turns_to_plain(record)
                     file.write(_to_line({**_to_plain(record), **turns}))
@@ -368,10 +374,6 @@ class ResultLog:
 
 def _to_line(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-
-
-def _to_header_line(header: ResultHeader) -> bytes:
-    return json.dumps(header.to_json(), allow_nan=False).encode() + b"\n"
 
 
 def _to_plain(record: EpisodeRecord) -> dict[str, Any]:

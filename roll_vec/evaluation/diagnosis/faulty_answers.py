@@ -104,10 +104,5 @@ def _wrong_word(codes: dict[str, int], part: str) -> str:
         return "several actions where one is read"
     if names:
         return "more words than the name of an action"
-    return f"an unknown word, such as {shorten_word(part)}"
-
-
-def shorten_word(text: str) -> str:
-    """Return a text in quotes, at most 20 characters of it."""
-    text = " ".join(text.split())
-    return repr(text if len(text) <= 20 else f"{text[:20]}...")
+    word = " ".join(part.split())
+    return f"an unknown word, such as {word[:20] + '...' * (len(word) > 20)!r}"

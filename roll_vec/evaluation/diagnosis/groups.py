@@ -20,7 +20,7 @@ _MOST_NEIGHBOURS = 16
 def singles(evidence: Evidence) -> Hits | None:
     """Groups of one episode.
 
-    Groups with one member, whose advantage within the group is always 0.
+    Their advantage within the group is always 0.
 
     Change
     ------
@@ -34,8 +34,7 @@ def singles(evidence: Evidence) -> Hits | None:
 def seeds(evidence: Evidence) -> Hits | None:
     """Groups whose members have different tasks.
 
-    Groups in which levels, or seeds, ids or keywords differ: their returns cannot be
-    compared.
+    Groups in which levels, seeds, ids or keywords differ.
 
     Change
     ------
@@ -57,7 +56,7 @@ def seeds(evidence: Evidence) -> Hits | None:
 def duplicates(evidence: Evidence) -> Hits | None:
     """The same tasks many times.
 
-    Episodes of a task that an earlier episode of the file, outside their group, has.
+    Episodes of a task that the file has before, outside their group.
 
     Change
     ------

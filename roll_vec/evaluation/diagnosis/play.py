@@ -30,8 +30,8 @@ _CONSTANT = 0.8
 def cut(evidence: Evidence) -> Hits | None:
     """Answers or prompts cut by length.
 
-    Turns whose answer was cut, as the file says or as equal lengths of invalid answers
-    show, or whose prompt lacks one half of the observation.
+    Turns whose answer was cut, by the file or by equal lengths of invalid answers, or
+    whose prompt lacks half of the observation.
 
     Change
     ------
@@ -67,8 +67,7 @@ def _have_one_length(evidence: Evidence) -> Bools:
 def invalid(evidence: Evidence) -> Hits | None:
     """Answers that are no valid action.
 
-    Turns whose answer the environment cannot read, or rejects, with the place in the
-    text where it goes wrong.
+    Turns whose answer the environment cannot read, or rejects.
 
     Change
     ------
@@ -113,7 +112,7 @@ def invalid(evidence: Evidence) -> Hits | None:
 def constant(evidence: Evidence) -> Hits | None:
     """The same answer to every board.
 
-    Turns with the most frequent action, where it is four fifths or more of all.
+    Turns with the most frequent action, if it is four fifths of all.
 
     Change
     ------
@@ -143,8 +142,8 @@ def constant(evidence: Evidence) -> Hits | None:
 def limit(evidence: Evidence) -> Hits | None:
     """Ends by the limit of steps.
 
-    Episodes that a limit, or the last answer of the file, stopped; wholly where the
-    best play is longer, else as far as turns were valid and led to new boards.
+    Episodes that a limit, or the last answer, stopped; wholly if the best play is
+    longer, else by their share of valid turns to new boards.
 
     Change
     ------
@@ -182,8 +181,8 @@ def limit(evidence: Evidence) -> Hits | None:
 def dead_ends(evidence: Evidence) -> Hits | None:
     """Dead ends.
 
-    Actions after which the best play cannot succeed any more, or which end the episode
-    without success.
+    Actions after which the best play cannot succeed, or which end the episode without
+    success.
 
     Change
     ------
@@ -207,8 +206,7 @@ def dead_ends(evidence: Evidence) -> Hits | None:
 def ineffective(evidence: Evidence) -> Hits | None:
     """Actions without effect.
 
-    Valid actions that change nothing, such as a walk into a wall, and are not the best;
-    by their share of the regret.
+    Valid actions that change nothing and are not the best; by their share of regret.
 
     Change
     ------
@@ -222,8 +220,7 @@ def ineffective(evidence: Evidence) -> Hits | None:
 def loops(evidence: Evidence) -> Hits | None:
     """The same board again and again.
 
-    Actions that lead back to a board which the episode had before, and are not the
-    best; by their share of the regret.
+    Actions back to an earlier board that are not the best; by their share of regret.
 
     Change
     ------
@@ -237,8 +234,7 @@ def loops(evidence: Evidence) -> Hits | None:
 def regret(evidence: Evidence) -> Hits | None:
     """Moves that are worse than the best.
 
-    Other actions that lower the value of the episode, by the exact solver; by their
-    share of the regret.
+    Other actions that lower the exact value; by their share of regret.
 
     Change
     ------

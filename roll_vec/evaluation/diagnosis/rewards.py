@@ -22,8 +22,8 @@ def _is_close(first: Any, second: Any) -> Bools:
 def reward(evidence: Evidence) -> Hits | None:
     """Rewards that disagree with the world's.
 
-    Episodes whose recorded rewards, success or length are not those of the replay, such
-    as rewards that are shifted by a turn, scaled, or summed.
+    Episodes whose rewards, success or length are not those of the replay, such as
+    rewards that are shifted, scaled or summed.
 
     Change
     ------

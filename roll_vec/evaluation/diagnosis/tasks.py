@@ -24,7 +24,7 @@ def easy(evidence: Evidence) -> Hits | None:
     """Tasks that are too easy.
 
     Episodes of groups in which all members play best, of tasks at least four times
-    easier than those of the default keywords.
+    easier than the default ones.
 
     Change
     ------
@@ -49,8 +49,8 @@ def easy(evidence: Evidence) -> Hits | None:
 def hard(evidence: Evidence) -> Hits | None:
     """Tasks that are too hard.
 
-    Episodes that fail at difficulties where nine of ten fail while easier ones succeed,
-    or where all are much harder than those of the default keywords.
+    Failed episodes of difficulties where nine of ten fail, if easier ones succeed, or
+    all are much harder than the default ones.
 
     Change
     ------

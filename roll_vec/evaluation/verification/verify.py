@@ -173,7 +173,7 @@ def _check_file(content: ResultFile, split: Split) -> FileDifference | None:
             "compare reads them"
         )
         return FileDifference("", "version", 1, 2, meaning)
-    if content.torn_episodes:
+    if content.is_torn:
         meaning = "the end of the file, which has the answers, was cut off"
         return FileDifference("", "packed", "no last line", "a last line", meaning)
     for name in sorted(header.files.keys() | split.files.keys()):
