@@ -94,11 +94,6 @@ class ResultFile:
     repeated_episodes: list[int] = field(default_factory=list)
 
     @property
-    def is_complete(self) -> bool:
-        """Whether it has all episodes that the run was asked for."""
-        return self.num_episodes == len(self.records)
-
-    @property
     def is_torn(self) -> bool:
         """Whether the last line of a complete file is missing, which has the ends."""
         seeds = (record.seed for record in self.records.values())

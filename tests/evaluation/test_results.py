@@ -73,7 +73,7 @@ def test_a_file_is_the_golden_file(tmp_path):
     assert list(content.records.values()) == [records[1], records[2], records[0]]
     assert [content.records[i].turns for i in (1, 3)] == [None, half_pair]
     assert content.records[0].turns.answers.tobytes() == array.answers.tobytes()
-    assert (content.num_episodes, content.is_complete) == (4, False)
+    assert len(content.records) < content.num_episodes == 4
     assert not list(tmp_path.glob(".*"))
 
 
