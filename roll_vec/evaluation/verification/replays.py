@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from roll_vec.vector.space_batches import map_leaves
 _LAST_BITS = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass
 class Replay:
     """An episode that was played again.
 
@@ -64,14 +64,15 @@ def play_again(episodes: Sequence[RecordedEpisode]) -> list[Replay]:
     for group in group_episodes(episodes):
         with closing(group.make_vec()) as envs:
             done = _play_group(group, envs, len(replays), len(episodes))
-        replays.update((int(group.places[place]), each) for place, each in done)
+        for place, each in done.items():
+            replays[int(group.places[place])] = each
     return [replays[place] for place in range(len(episodes))]
 
 
 def _play_group(
     group: EpisodeGroup, envs: Any, num_before: int, total: int
-) -> list[tuple[int, Replay]]:
-    """Return the places of a group's episodes, and their replays."""
+) -> dict[int, Replay]:
+    """Return the replays of a group's episodes, by their places in it."""
     plan, account = AnswerPlan(envs, group.episodes), EpisodeAccount(envs)
     recorder = TurnRecorder(envs, with_answers=False)
     tolerance = _LAST_BITS if _has_floats(envs.single_observation_space) else 0.0
@@ -104,15 +105,10 @@ def _play_group(
         report("episodes", num_before + len(done) - plan.num_playing, total)
     report("episodes", num_before + len(done), total)
     problems = plan.problems()
-    return [
-        (
-            place,
-            replace(
-                each, problem=problems.get(place), is_refused=place in plan.refusals
-            ),
-        )
-        for place, each in done.items()
-    ]
+    for place, replay in done.items():
+        replay.problem = problems.get(place)
+        replay.is_refused = place in plan.refusals
+    return done
 
 
 def _has_floats(space: Space[Any]) -> bool:
