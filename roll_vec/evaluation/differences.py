@@ -120,8 +120,8 @@ def _differences(
     total = float(np.cumsum([0.0, *turns.rewards])[-1])
     # A fault of the environment, at its last turn or at its reset, need not come again.
     has_failed = fault is not None and (record.terminated or record.truncated)
-    num_compared = min(count - (has_failed and count > 0), len(replay.rewards))
-    rewards = _compare_rewards(turns, replay, num_compared)
+    num_compared = count - (has_failed and count > 0)
+    rewards = _compare_rewards(turns, replay, min(num_compared, len(replay.rewards)))
     if not (has_failed and count == 0):
         marks = _compare_marks(turns, replay.states[: num_compared + 1])
         if marks is not None and marks[0] == "answers":
@@ -141,7 +141,10 @@ def _differences(
     if rewards is not None:
         values = turns.rewards[rewards - 1], float(replay.rewards[rewards - 1])
         yield differ("rewards", *values, _OTHER_REWARD, (rewards, rewards))
-    if has_failed:
+    if has_failed and (replay.is_refused or len(replay.rewards) < num_compared):
+        name = "answers" if replay.is_refused else "length"
+        yield differ(name, f"{count} turns", replay.problem, _NO_EPISODE)
+    elif has_failed:
         if turns.rewards and turns.rewards[-1]:
             meaning = "a turn in which the environment fails has no reward"
             yield differ("rewards", turns.rewards[-1], 0.0, meaning, (count, count))
@@ -240,7 +243,10 @@ def _dump_differences(
     if total is not None and not _is_close(total, replay.total_reward, _FLOAT32):
         meaning = "the environment pays another return for these answers"
         yield differ("return", total, replay.total_reward, meaning)
+    has_ended = replay.terminated or replay.truncated
     for name in ("success", "terminated", "truncated"):
-        values = getattr(episode, name), getattr(replay, name)
+        new = getattr(replay, name)
+        # An episode that goes on is no success.
+        values = getattr(episode, name), False if new is None and not has_ended else new
         if None not in values and bool(values[0]) != values[1]:
             yield differ(name, *values, _OTHER_END)

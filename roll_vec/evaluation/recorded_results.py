@@ -20,6 +20,7 @@ from roll_vec.evaluation.splits import Split, find_split, splits_of
 from roll_vec.evaluation.turns import EpisodeTurns
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.registration.factories import WORK_KEYWORDS
+from roll_vec.storage.files import check_regular
 from roll_vec.storage.plain_data import decode
 
 # The header of a file of results has far less.
@@ -34,6 +35,7 @@ def results_id(path: str | os.PathLike[str]) -> str | None:
     OSError
         If it cannot be read.
     """
+    check_regular(path)
     with Path(path).open("rb") as file, suppress(ValueError, RecursionError):
         header = json.loads(file.readline(_MOST_BYTES))
         if isinstance(header, dict) and header.get("format") == FORMAT:
@@ -96,6 +98,9 @@ def to_recorded_episodes(content: ResultFile, split: Split) -> list[RecordedEpis
         raise InvalidOptionError.expected("keywords", accepted, keywords) from error
     # A file of a stranger does not say how many processes to start.
     options = {name: options[name] for name in options.keys() - WORK_KEYWORDS}
+    if options.keys() & {"self", "num_envs"}:
+        accepted = "keywords of environments, without num_envs"
+        raise InvalidOptionError.expected("keywords", accepted, keywords)
     # It checks that the keywords leave the task as it is.
     split.make_vec(1, **options).close()
     keywords = {**split.keywords, **options}

@@ -503,6 +503,9 @@ def _parse_header(content: dict[str, Any]) -> tuple[ResultHeader, int]:
         if not isinstance(content[name], kind):
             message = f"{name} is no {kind.__name__}"
             raise TypeError(message)
+    if not all(isinstance(each, dict) for each in content["files"].values()):
+        message = "files is no dict of dicts"
+        raise TypeError(message)
     header = ResultHeader(**{name: content[name] for name in names})
     return header, content["version"]
 
@@ -546,8 +549,10 @@ def _parse_turns(content: Mapping[str, Any]) -> EpisodeTurns | None:
         answers = decode(json.dumps(answers).encode())
     rewards, cut = content["rewards"], content.get("cut") or []
     is_numbers = isinstance(rewards, list) and {*map(type, rewards)} <= {float, int}
-    is_cut = isinstance(cut, list) and {*map(type, cut)} <= {int}
+    is_cut = isinstance(cut, list) and {*cut} <= {*range(len(rewards))}
+    # Items without bytes would be any number of them.
     is_array = isinstance(answers, np.ndarray) and answers.ndim > 0
+    is_array = is_array and (answers.size > 0 or len(answers) == 0)
     if not ((is_array or isinstance(answers, list)) and is_numbers and is_cut):
         message = "answers, rewards or cut are no lists"
         raise TypeError(message)

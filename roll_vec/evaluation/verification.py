@@ -230,6 +230,10 @@ def _check_numbers(content: ResultFile, split: Split) -> dict[int, FileDifferenc
             seed = split.seeds[number]
             meaning = "this is not the episode of the split with this number"
             add(number, "seed", record.seed, seed, meaning)
+        elif content.num_episodes is not None and number >= content.num_episodes:
+            last = f"0 to {content.num_episodes - 1}"
+            meaning = "the last line of the file counts fewer episodes"
+            add(number, "episode", number, last, meaning)
         elif record.turns is None:
             meaning = "nobody can verify an episode without its answers"
             add(number, "answers", "none", "answers", meaning)

@@ -19,9 +19,16 @@ import roll_vec
 from roll_vec.envs.webshop import Catalogue
 from roll_vec.evaluation import UniformPolicy, evaluate, find_split, play_episodes
 from roll_vec.evaluation.recorded_results import read_result_episodes
+from roll_vec.evaluation.replays import play_again
 from roll_vec.evaluation.result_files import ResultHeader, ResultLog, read_results
-from roll_vec.evaluation.turns import EpisodeTurns, make_marks, mark_turns
+from roll_vec.evaluation.turns import (
+    EpisodeTurns,
+    make_marks,
+    mark_turns,
+    write_marks,
+)
 from roll_vec.evaluation.verification import verify_episodes, verify_results
+from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.recordings.setup import current_versions
 from tests.evaluation.chat_server import ChatServer, Reply
 
@@ -308,6 +315,22 @@ def lie_impossible(lines, columns):
     columns["answers"][7][4] = "up"
 
 
+def lie_invented(lines, columns):
+    # Turns after the end of the episode, and a failure of the environment at last.
+    extra = 50
+    answers = [*columns["answers"][7], *[1] * extra]
+    split, old = find_split(lines[0]["id"], lines[0]["split"]), columns["answers"][7]
+    task = {"id": split.id, "keywords": split.keywords, "seed": split.seeds[7]}
+    (replay,) = play_again([RecordedEpisode(**task, answers=old, place="")])
+    states = [*map(int, replay.states), *[0] * extra]
+    columns["marks"][7] = write_marks(answers, states)
+    columns["answers"][7] = answers
+    columns["rewards"][7] += [10.0] * (extra - 1) + [0.0]
+    columns["terminated"][7] = 1
+    total = sum(columns["rewards"][7])
+    lines[8] |= {"length": len(answers), "return": total, "fault": "it failed"}
+
+
 E7 = "episode 7"
 # The lie, the place, the field, and a part of the meaning.
 LIES = [
@@ -332,6 +355,7 @@ LIES = [
     (lie_fault, E7, "success", "is no success"),
     (lie_other_episode, "episode 29", "episode", "left out"),
     (lie_impossible, E7, "answers", "one was changed"),
+    (lie_invented, E7, "length", "no whole episode"),
 ]
 
 

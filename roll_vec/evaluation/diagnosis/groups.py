@@ -69,6 +69,10 @@ def duplicates(evidence: Evidence) -> Hits | None:
     if (groups < 0).all():
         groups = np.cumsum(np.diff(tasks, prepend=-1) != 0)
         groups[np.bincount(groups)[groups] > _MOST_NEIGHBOURS] = -1
+        counts = np.unique(tasks, return_counts=True)[1]
+        if 1 < counts.max() == counts.min() <= _MOST_NEIGHBOURS:
+            # Each task as often as the others: passes over one set of tasks.
+            groups = tasks.copy()
     # Files of several steps, or of several policies, may have the same tasks.
     tasks += played.files * (tasks.max() + 1)
     alone = -2 - np.arange(len(tasks))

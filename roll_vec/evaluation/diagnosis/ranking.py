@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation.diagnosis import groups, play, rewards, tasks
 from roll_vec.evaluation.diagnosis.best_play import add_best_play
 from roll_vec.evaluation.diagnosis.examples import Example, show_turns
@@ -112,6 +113,8 @@ def diagnose(
     InvalidOptionError, UnknownOptionError, gymnasium.error.Error
         If an id or a keyword does not exist.
     """
+    if not episodes:
+        raise InvalidOptionError.expected("episodes", "at least 1", episodes)
     played = play_again(episodes, files)
     add_best_play(played)
     evidence = Evidence(played)
