@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from roll_vec.errors import InvalidOptionError, RollVecError, one_line
+from roll_vec.errors import InvalidFileError, InvalidOptionError, RollVecError, one_line
 from roll_vec.evaluation.differences import (
     FileDifference,
     compare_episode,
@@ -26,6 +26,9 @@ from roll_vec.evaluation.splits import Split, splits_of
 from roll_vec.evaluation.turns import make_marks, read_marks
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.recordings.setup import current_versions
+
+# Of a dump, which says something of its score by one of them.
+_SCORES = "rewards", "return", "success"
 
 
 @dataclass(frozen=True)
@@ -309,9 +312,14 @@ def verify_episodes(
 
     Raises
     ------
+    InvalidFileError
+        If there are no episodes, or nothing says their rewards, return or success.
     InvalidOptionError, gymnasium.error.Error
         If an id or a keyword does not exist here.
     """
+    if not episodes:
+        message = "no episodes"
+        raise InvalidFileError(message)
     replays = play_again(episodes, on_progress)
     pairs = [*zip(episodes, replays, strict=True)]
     differences = [compare_episode(*pair) for pair in pairs]
@@ -321,6 +329,9 @@ def verify_episodes(
         name: sum(getattr(each, field) is not None for each in episodes)
         for name, field in fields.items()
     }
+    if not any(differences) and not sum(compared[name] for name in _SCORES):
+        message = "nothing to compare: no rewards, return or success"
+        raise InvalidFileError(message)
     compared["length"] = len(episodes)
     num_open = sum(
         replay.problem is not None and len(replay.rewards) == len(episode.answers)

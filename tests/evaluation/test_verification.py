@@ -17,6 +17,7 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.webshop import Catalogue
+from roll_vec.errors import InvalidFileError
 from roll_vec.evaluation import UniformPolicy, evaluate, find_split, play_episodes
 from roll_vec.evaluation.recorded_results import read_result_episodes
 from roll_vec.evaluation.result_files import ResultHeader, ResultLog, read_results
@@ -455,6 +456,9 @@ def test_of_a_dump_all_is_compared_that_it_says(honest):
     assert verification.notes == ["1 episodes were stopped before their end"]
     assert verification.compared["rewards"] == NUM - 4
     assert verification.compared["length"] == NUM
+    for some, reason in (([], "no episodes"), (episodes[7:8], "nothing to compare")):
+        with pytest.raises(InvalidFileError, match=reason):
+            verify_episodes(some)
 
 
 # ----------------------------------------------------------------------------- sizes
