@@ -353,6 +353,14 @@ def test_a_lie_is_named(honest, tmp_path, lie, place, field, meaning):
         assert low <= 5 <= high <= low + 9
 
 
+def test_damage_is_named_with_its_line(honest, tmp_path):
+    with changed(honest, tmp_path / "a.jsonl") as (_, columns):
+        columns["marks"][7] = None
+    text = f"line {NUM + 2}: the marks of episode 7 are missing"
+    with pytest.raises(InvalidFileError, match=text):
+        verify_results(tmp_path / "a.jsonl")
+
+
 def test_each_answer_that_is_changed_is_found(honest, tmp_path):
     path = tmp_path / "lie.jsonl"
     length = read_results(honest).records[7].length
