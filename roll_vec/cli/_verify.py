@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
@@ -182,7 +183,10 @@ def _describe_all(verification: Verification) -> str:
         return "no episode was compared"
     names = ", ".join(places[:_MOST_NAMES])
     more = ", ..." if len(places) > _MOST_NAMES else ""
-    return f"{count(len(places), 'episode')} with a difference: {names}{more}"
+    fields = Counter(each.field for each in verification.differences if each.place)
+    by_field = ", ".join(f"{name} {number:,}" for name, number in fields.items())
+    size = count(len(places), "episode")
+    return f"{size} with a difference ({by_field}): {names}{more}"
 
 
 def _describe_fields(verification: Verification) -> str:

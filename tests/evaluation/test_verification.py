@@ -317,7 +317,7 @@ LIES = [
     (lie_return, E7, "return", "not the sum of the rewards"),
     (lie_success, E7, "success", "does not end so"),
     (lie_seed, E7, "seed", "not the episode of the split with this number"),
-    (lie_length, E7, "length", "does not have so many answers"),
+    (lie_length, E7, "length", "but the file has"),
     (lie_shorter, E7, "answers", "one was changed, left out or added"),
     (lie_dropped, E7, "episode", "left out"),
     (lie_dropped_everywhere, E7, "episode", "left out"),
