@@ -147,9 +147,13 @@ def _report(path: Path, verification: Verification, seconds: float) -> None:
     if results is not None and len(results[1].returns):
         rows.append(("score", _describe_score(results[1])))
         if differences:
+            missing = [each.place for each in differences if each.recorded == "missing"]
+            here = (
+                f"not comparable, {missing[0]} is missing" if missing else rows[-1][1]
+            )
             rows[-1:] = [
                 ("score in the file", _describe_score(results[0])),
-                ("score here", rows[-1][1]),
+                ("score here", here),
             ]
     rows += [("note", note) for note in verification.notes]
     print_table(rows, title=f"{word}: {path}: {verification.title}")

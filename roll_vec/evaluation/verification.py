@@ -246,7 +246,7 @@ def _check_numbers(content: ResultFile, split: Split) -> dict[int, FileDifferenc
                 "the episode was left out, or the run was interrupted: a score is that "
                 "of the first episodes of a split, without a gap"
             )
-            add(number, "episode", "missing", "played", meaning)
+            add(number, "episode", "missing", "expected", meaning)
     return problems
 
 
