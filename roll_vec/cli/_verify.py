@@ -30,10 +30,10 @@ _SUMMARY = "play the episodes of files again, and say whether they are the same"
 
 _DESCRIPTION = """\
 Play each episode of a file again, from its seed and its answers, without the
-model. It prints "same", or the first episode, turn and field that differ. A file of roll-vec eval run --out is
-compared to the bit, with the episodes of its split. Of a file of a trainer all
-is compared that it says: rewards, returns, success, ends (docs/evaluation.md,
-docs/trainers_files.md).
+model. It prints "same", or the first episode, turn and field that differ. A
+file of roll-vec eval run --out is compared to the bit, with the episodes of its
+split. Of a file of a trainer all is compared that it says: rewards, returns,
+success, ends (docs/evaluation.md, docs/trainers_files.md).
 
 Exit codes: 0 all files are the same; 1 a file differs or is "not verified";
 2 an argument cannot be used or a file is missing.

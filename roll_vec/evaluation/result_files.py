@@ -244,7 +244,7 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
         if number and "episodes" in (last := _parse(lines[-1])):
             num_episodes, turns = _parse_last(last)
             lines.pop()
-        for number, line in enumerate(lines[1:], 1):  # noqa: B007
+        for number, line in enumerate(lines[1:], 1):
             content = _parse(line)
             _check_types(content, ("episode",))
             episode = content["episode"]
