@@ -20,7 +20,7 @@ from roll_vec.evaluation.differences import (
 )
 from roll_vec.evaluation.episodes import EpisodeRecord, EpisodeResults
 from roll_vec.evaluation.recorded_results import find_split_of, to_recorded_episodes
-from roll_vec.evaluation.replays import Progress, Replay, play_again
+from roll_vec.evaluation.replays import OTHER_BOARDS, Progress, Replay, play_again
 from roll_vec.evaluation.result_files import ResultFile, read_results
 from roll_vec.evaluation.splits import Split, splits_of
 from roll_vec.evaluation.turns import make_marks, read_marks
@@ -340,6 +340,9 @@ def verify_episodes(
     notes = []
     if num_open:
         notes.append(f"{num_open:,} episodes were stopped before their end")
+    num_others = sum(replay.has_other_prompt for replay in replays)
+    if num_others:
+        notes.append(OTHER_BOARDS.format(num_others))
     title = ", ".join(sorted({episode.id for episode in episodes}))
     num_turns = sum(len(each.rewards) for each in replays)
     named = [each for each in differences if each is not None]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation.replaying import AnswerPlan, EpisodeGroup, group_episodes
+from roll_vec.evaluation.replays import has_other_board
 from roll_vec.progress import report
 from roll_vec.recordings.digests import digest_rows
 from roll_vec.recordings.events import BatchEvent
@@ -70,8 +71,8 @@ class Played:
     returns, best, difficulty, best_length : (E,) float64
         Of the replay; `best` is the return of the best play, see `best_play`.  NaN:
         unknown.
-    terminated, truncated, is_refused : (E,) bool
-        Neither end: the answers ran out.
+    terminated, truncated, is_refused, has_other_prompt : (E,) bool
+        Neither end: the answers ran out.  The last one: see `has_other_board`.
     success : (E,) int8
         1 or 0 at the end of the episode, -1: the environment does not say.
     episode, turn : (N,) int64
@@ -100,6 +101,7 @@ class Played:
         self.returns, self.recorded_returns = np.zeros((2, num))
         self.best, self.best_length, self.difficulty = np.full((3, num), np.nan)
         self.terminated, self.truncated, self.is_refused = np.zeros((3, num), np.bool_)
+        self.has_other_prompt = np.zeros(num, np.bool_)
         self.success = np.full(num, UNKNOWN, np.int8)
         self.episode = np.repeat(np.arange(num), self.counts)
         self.turn = np.arange(len(self.episode)) - self.starts[self.episode]
@@ -301,6 +303,10 @@ class _Columns:
                 is_cut_in((recorded[episode].prompts or ())[turn : turn + 1], text)
                 for text, episode, turn in zip(texts, episodes, turns, strict=True)
             ]
+            for text, episode, turn in zip(texts, episodes, turns, strict=True):
+                if turn == 0:
+                    prompts = recorded[episode].prompts
+                    played.has_other_prompt[episode] = has_other_board(prompts, text)
 
 
 def _read(infos: Mapping[str, Any], name: str, rows: Ints, default: Any) -> Any:

@@ -21,6 +21,7 @@ from roll_vec.evaluation.diagnosis.findings import (
     percent,
 )
 from roll_vec.evaluation.diagnosis.played import play_again
+from roll_vec.evaluation.replays import OTHER_BOARDS
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
 KINDS: tuple[Kind, ...] = (
@@ -76,10 +77,14 @@ class Diagnosis:
         played = self.evidence.played
         ids = ", ".join(sorted({task.group.id for task in played.tasks}))
         own, best = np.mean([played.returns, played.best], axis=1)
+        is_other = played.has_other_prompt.copy()
+        is_other[played.episode[played.is_prompt_cut]] = False
+        num_others = int(is_other.sum())
         return [
             f"episodes: {len(played):,}, turns: {played.is_played.sum():,}; {ids}",
             f"mean return {own:.4g}, of the best play {best:.4g}; "
             f"{percent(self.evidence.lost)} of the return is lost",
+            *([OTHER_BOARDS.format(num_others)] if num_others else ()),
         ]
 
     def verdict(self) -> str:
