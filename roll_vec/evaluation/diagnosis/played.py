@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -46,6 +48,8 @@ class Task:
         The name of the exact difficulty; empty: there is none.
     has_best : bool
         The best return is known, and not that of the best episode.
+    missing_pattern : str
+        The `action_pattern` that the keywords lack, if no answer can be read.
     """
 
     group: EpisodeGroup
@@ -53,6 +57,7 @@ class Task:
     action_names: Mapping[int, str] = field(default_factory=dict)
     measure: str = ""
     has_best: bool = False
+    missing_pattern: str = ""
 
 
 @dataclass
@@ -184,9 +189,25 @@ def play_again(
                     report("episodes", done, len(episodes))
             played.lengths[group.places] = plan.num_played
             played.is_refused[group.places[list(plan.refusals)]] = True
+        _find_missing_pattern(played, played.tasks[-1])
     rewards = np.where(played.is_played, played.rewards, 0.0)
     played.returns = played.sum_by_episode(rewards)
     return played
+
+
+def _find_missing_pattern(played: Played, task: Task) -> None:
+    """Write the pattern of the tags in the answers of a task, if none can be read."""
+    rows = np.isin(played.episode, task.group.places) & played.is_played
+    has_pattern = task.parser is None or task.parser.tags
+    if has_pattern or not rows.any() or played.is_valid[rows].any():
+        return
+    answers = [str(each) for one in task.group.episodes for each in one.answers]
+    tags = Counter(re.findall(r".*</(\w+)>", "\n".join(answers)))
+    if sum(tags.values()) > len(answers) // 2:
+        ((tag, _),) = tags.most_common(1)
+        task.missing_pattern = f"<{tag}>(.*?)</{tag}>"
+        # The replay is another one: it says nothing about prompts.
+        played.is_prompt_cut[rows] = False
 
 
 def _make_envs(group: EpisodeGroup) -> Any:

@@ -89,6 +89,10 @@ class Diagnosis:
 
     def verdict(self) -> str:
         """Return one sentence on what stands out."""
+        for task in self.evidence.played.tasks:
+            if task.missing_pattern:
+                option = f"-o 'action_pattern={task.missing_pattern}'"
+                return f"No answer can be read without action_pattern: pass {option}."
         if self.outstanding:
             return f"First to change: {self.outstanding[0].kind.title}."
         has_best = any(task.has_best for task in self.evidence.played.tasks)

@@ -43,6 +43,8 @@ def reward(evidence: Evidence) -> Hits | None:
     is_known = (np.array(success) != UNKNOWN) & (played.success != UNKNOWN)
     has_other_success = is_known & (success != played.success)
     is_hit = (is_other | is_longer | has_other_success) & (played.counts > 0)
+    is_misread = np.array([bool(task.missing_pattern) for task in played.tasks])
+    is_hit &= ~is_misread[played.task]
     forms: Counter[str] = Counter()
     turns = []
     for place in np.flatnonzero(is_hit).tolist():

@@ -367,7 +367,17 @@ def test_prompts_of_another_board_are_named():
     assert verify_episodes(episodes).notes == []
     others = change(episodes, seed=lambda each: each.seed + 1)
     for texts in (diagnose(others).summary(), verify_episodes(others).notes):
-        assert f"first prompt of {len(episodes)} episodes" in " ".join(texts)
+        assert "does not show the board of the replay" in " ".join(texts)
+
+
+def test_a_file_without_its_action_pattern():
+    keywords = {key: CHAT[key] for key in CHAT if key != "action_pattern"}
+    episodes = change(record(SOKOBAN, CHAT, SEEDS), keywords=lambda each: keywords)
+    diagnosis = diagnose(episodes)
+    assert "action_pattern=<answer>(.*?)</answer>" in diagnosis.verdict()
+    assert diagnosis.outstanding[0].kind.name == "invalid"
+    assert "tags within the action" in diagnosis.outstanding[0].hits.details[0]
+    assert not {"reward", "cut"} & {each.kind.name for each in diagnosis.findings}
 
 
 def test_the_page_escapes_all_texts():
