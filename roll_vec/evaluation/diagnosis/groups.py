@@ -24,8 +24,8 @@ def singles(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    Several episodes of each task: `group_size=8` in roll_vec, or the trainer's number
-    of samples of a prompt (`n`, `num_generations`), with one group id for all of them.
+    Play several episodes of each task: `group_size=8` in roll_vec, or the trainer's
+    number of samples of a prompt (`n`, `num_generations`), with one group id for all of them.
     """
     return Hits.of_groups(evidence, evidence.sizes == 1)
 
@@ -39,7 +39,7 @@ def seeds(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    One seed for all members of a group: `group_size` does it in `reset(seed=...)`; in a
+    Use one seed for all members of a group: `group_size` does it in `reset(seed=...)`; in a
     trainer, the seed of the data row, and not of the worker.
     """
     pairs = np.stack([evidence.groups, _number_tasks(evidence.played)])
@@ -61,7 +61,7 @@ def duplicates(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    More tasks: another seed for each episode or group, a larger `num_levels` (0: no
+    Play more tasks: another seed for each episode or group, a larger `num_levels` (0: no
     limit), a shuffled data set without repetitions.
     """
     played = evidence.played
@@ -108,8 +108,8 @@ def variance(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    A higher temperature, larger groups (`group_size`), tasks of middle difficulty
-    (`draw_levels`), or `advantage_info=True` as dense reward; leave such groups out.
+    Raise the temperature, or use larger groups (`group_size`), tasks of middle
+    difficulty (`draw_levels`), or `advantage_info=True` as dense reward; leave such groups out.
     """
     played = evidence.played
     if evidence.lost < _SOME_LOSS or not len(evidence.sizes):

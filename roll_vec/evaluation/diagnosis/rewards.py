@@ -27,8 +27,9 @@ def reward(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    The adapter or the scorer: record the reward that `step` returned for this turn,
-    without scaling, with the `id`, the keywords and the seed of the episode.
+    Mend the adapter or the scorer: record the reward that `step` returned for this
+    turn, without scaling, with the `id`, the keywords and the seed of the episode. Stop
+    the conversation when the episode has ended.
     """
     played = evidence.played
     recorded = np.where(played.is_played, played.recorded_rewards, 0.0)

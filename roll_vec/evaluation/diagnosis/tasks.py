@@ -28,7 +28,7 @@ def easy(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    Harder tasks: `draw_levels` with a band such as `solution_steps=(9, None)`, more
+    Draw harder tasks: `draw_levels` with a band such as `solution_steps=(9, None)`, more
     `num_boxes`, a larger `dim_room` or `size`, more numbers.
     """
     worst = np.where(evidence.sizes > 1, 0.0, 1.0)
@@ -54,7 +54,7 @@ def hard(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    Easier tasks first: `draw_levels` with a band such as `solution_steps=(None, 8)` or
+    Begin with easier tasks: `draw_levels` with a band such as `solution_steps=(None, 8)` or
     `success_probability=(0.9, None)`, fewer `num_boxes`, a smaller `dim_room` or
     `size`, fewer numbers.
     """
