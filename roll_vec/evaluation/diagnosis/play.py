@@ -72,8 +72,8 @@ def invalid(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    Mend the form of an answer: make the prompt and `action_pattern` agree, name the actions
-    as `infos["env_instruction"]` does, and set `format_penalty` below 0.
+    Mend the form of an answer: make the prompt and `action_pattern` agree, name the
+    actions as `infos["env_instruction"]` does, and set `format_penalty` below 0.
     """
     played = evidence.played
     is_hit = played.is_played & ~played.is_valid
@@ -117,8 +117,8 @@ def constant(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    The policy has collapsed: go back to an earlier checkpoint, raise the entropy or
-    the temperature, lower the learning rate; check that prompts show the board
+    The policy has collapsed: go back to an earlier checkpoint, raise the entropy or the
+    temperature, lower the learning rate; check that prompts show the board
     (`obs_mode="text"`).
     """
     played = evidence.played
@@ -148,8 +148,8 @@ def limit(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    Allow more steps: `max_episode_steps` or `max_steps` of the environment, or the trainer's
-    limit of turns; several actions in an answer: `action_separator`.
+    Allow more steps: `max_episode_steps` or `max_steps` of the environment, or the
+    trainer's limit of turns; several actions in an answer: `action_separator`.
     """
     played = evidence.played
     stops = ~(played.terminated | played.truncated | played.is_refused)
