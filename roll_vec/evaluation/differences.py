@@ -112,7 +112,10 @@ def _differences(
     count, fault = len(turns.answers), record.fault
     if record.length != count or len(turns.rewards) != count:
         have = f"{count} answers, {len(turns.rewards)} rewards"
-        meaning = "the file does not have so many answers and rewards"
+        meaning = (
+            f"the line says {record.length} turns, but the file has {count} answers "
+            f"and {len(turns.rewards)} rewards"
+        )
         yield differ("length", record.length, have, meaning)
     if fault is not None and record.success:
         meaning = "an episode that a fault has ended is no success"

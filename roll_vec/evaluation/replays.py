@@ -22,6 +22,11 @@ from roll_vec.vector.space_batches import map_leaves
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the number of episodes that were played again, and that of all."""
 
+OTHER_BOARDS = (
+    "the first prompt of {:,} episodes does not show the board of the replay: id, "
+    "keywords or seed are wrong, or the prompt was changed"
+)
+
 
 @dataclass(frozen=True)
 class Replay:
@@ -43,6 +48,8 @@ class Replay:
     fault : str or None
     is_float : bool
         Observations are floats.
+    has_other_prompt : bool
+        The first prompt, if there is one, does not have the first observation.
     """
 
     rewards: NDArray[np.float64]
@@ -55,6 +62,7 @@ class Replay:
     is_refused: bool = False
     fault: str | None = None
     is_float: bool = False
+    has_other_prompt: bool = False
 
 
 def play_again(
@@ -83,6 +91,7 @@ def _play_group(
     recorder = TurnRecorder(envs, with_answers=False)
     is_float = _has_floats(envs.single_observation_space)
     done: dict[int, Replay] = {}
+    others: set[int] = set()
     for event in plan.play():
         recorder.add(event)
         ended = account.add(event)
@@ -105,6 +114,9 @@ def _play_group(
                 # Of an episode without answers nothing else is known.
                 place = int(plan.episodes[env_id])
                 states = recorder.states(env_id)
+                prompts = group.episodes[place].prompts
+                if has_other_board(prompts, event.observations[env_id]):
+                    others.add(place)
                 skipped = SKIPPED if plan.is_skipped(env_id) else None
                 done[place] = Replay(np.zeros(0), states, fault=skipped)
         # Those whose last event this is are counted with the next one.
@@ -113,10 +125,23 @@ def _play_group(
     problems = plan.problems()
     return {
         place: replace(
-            replay, problem=problems.get(place), is_refused=place in plan.refusals
+            replay,
+            problem=problems.get(place),
+            is_refused=place in plan.refusals,
+            has_other_prompt=place in others,
         )
         for place, replay in done.items()
     }
+
+
+def has_other_board(prompts: Sequence[str] | None, observation: Any) -> bool:
+    """Return whether the first of some prompts does not have an observation.
+
+    White space does not count: verl-agent sets cells apart by it.
+    """
+    if not prompts or not isinstance(observation, str):
+        return False
+    return "".join(observation.split()) not in "".join(prompts[0].split())
 
 
 def _has_floats(space: Space[Any]) -> bool:

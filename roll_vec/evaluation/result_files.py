@@ -30,7 +30,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -244,7 +244,7 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
         if number and "episodes" in (last := _parse(lines[-1])):
             num_episodes, turns = _parse_last(last)
             lines.pop()
-        for number, line in enumerate(lines[1:], 1):  # noqa: B007
+        for number, line in enumerate(lines[1:], 1):
             content = _parse(line)
             _check_types(content, ("episode",))
             episode = content["episode"]
@@ -259,7 +259,10 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
                 content = {"seed": -1, **dict.fromkeys(_ENDS, False), **content}
                 if num_episodes is None:
                     torn_episodes.append(episode)
-            records[episode] = _parse_record(content)
+            record = _parse_record(content)
+            if episode in turns:
+                number = len(lines)  # noqa: PLW2901: of the last line
+            records[episode] = replace(record, turns=_parse_turns(content))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else error
         message = (
@@ -473,7 +476,8 @@ def _unpack(text: Any) -> dict[int, dict[str, Any]]:
         rows = [dict(zip(columns, row, strict=True)) for row in values]
     except Exception as error:
         # base64, bz2 and JSON raise many kinds for what `_pack` has not written.
-        message = f"packed is damaged: {type(error).__name__}: {error}"
+        reason = f": {error}" if type(error) is ValueError else ""
+        message = f"packed is damaged{reason}"
         raise ValueError(message) from None
     numbers = (number for part in ranges for number in part)
     return dict(zip(numbers, rows, strict=True))
@@ -537,7 +541,7 @@ def _parse_record(content: dict[str, Any]) -> EpisodeRecord:
     if not math.isfinite(total_reward):
         message = f"return is {total_reward}"
         raise ValueError(message)
-    return EpisodeRecord(**values, turns=_parse_turns(content))
+    return EpisodeRecord(**values)
 
 
 def _parse_turns(content: Mapping[str, Any]) -> EpisodeTurns | None:
@@ -556,5 +560,9 @@ def _parse_turns(content: Mapping[str, Any]) -> EpisodeTurns | None:
     if not ((is_array or isinstance(answers, list)) and is_numbers and is_cut):
         message = "answers, rewards or cut are no lists"
         raise TypeError(message)
-    read_marks(content["marks"])
+    try:
+        read_marks(content["marks"])
+    except (TypeError, ValueError, KeyError):
+        message = f"the marks of episode {content['episode']} are missing or damaged"
+        raise ValueError(message) from None
     return EpisodeTurns(answers, [*map(float, rewards)], content["marks"], cut)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from roll_vec.errors import InvalidOptionError, RollVecError, one_line
+from roll_vec.errors import InvalidFileError, InvalidOptionError, RollVecError, one_line
 from roll_vec.evaluation.differences import (
     FileDifference,
     compare_episode,
@@ -20,12 +20,15 @@ from roll_vec.evaluation.differences import (
 )
 from roll_vec.evaluation.episodes import EpisodeRecord, EpisodeResults
 from roll_vec.evaluation.recorded_results import find_split_of, to_recorded_episodes
-from roll_vec.evaluation.replays import Progress, Replay, play_again
+from roll_vec.evaluation.replays import OTHER_BOARDS, Progress, Replay, play_again
 from roll_vec.evaluation.result_files import ResultFile, read_results
 from roll_vec.evaluation.splits import Split, splits_of
 from roll_vec.evaluation.turns import make_marks, read_marks
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.recordings.setup import current_versions
+
+# Of a dump, which says something of its score by one of them.
+_SCORES = "rewards", "return", "success"
 
 
 @dataclass(frozen=True)
@@ -247,7 +250,7 @@ def _check_numbers(content: ResultFile, split: Split) -> dict[int, FileDifferenc
                 "the episode was left out, or the run was interrupted: a score is that "
                 "of the first episodes of a split, without a gap"
             )
-            add(number, "episode", "missing", "played", meaning)
+            add(number, "episode", "missing", "expected", meaning)
     return problems
 
 
@@ -313,9 +316,14 @@ def verify_episodes(
 
     Raises
     ------
+    InvalidFileError
+        If there are no episodes, or nothing says their rewards, return or success.
     InvalidOptionError, gymnasium.error.Error
         If an id or a keyword does not exist here.
     """
+    if not episodes:
+        message = "no episodes"
+        raise InvalidFileError(message)
     replays = play_again(episodes, on_progress)
     pairs = [*zip(episodes, replays, strict=True)]
     differences = [compare_episode(*pair) for pair in pairs]
@@ -325,6 +333,9 @@ def verify_episodes(
         name: sum(getattr(each, field) is not None for each in episodes)
         for name, field in fields.items()
     }
+    if not any(differences) and not sum(compared[name] for name in _SCORES):
+        message = "nothing to compare: no rewards, return or success"
+        raise InvalidFileError(message)
     compared["length"] = len(episodes)
     num_open = sum(
         replay.problem is not None and len(replay.rewards) == len(episode.answers)
@@ -333,6 +344,9 @@ def verify_episodes(
     notes = []
     if num_open:
         notes.append(f"{num_open:,} episodes were stopped before their end")
+    num_others = sum(replay.has_other_prompt for replay in replays)
+    if num_others:
+        notes.append(OTHER_BOARDS.format(num_others))
     title = ", ".join(sorted({episode.id for episode in episodes}))
     num_turns = sum(len(each.rewards) for each in replays)
     named = [each for each in differences if each is not None]

@@ -17,6 +17,7 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.webshop import Catalogue
+from roll_vec.errors import InvalidFileError
 from roll_vec.evaluation import UniformPolicy, evaluate, find_split, play_episodes
 from roll_vec.evaluation.recorded_results import read_result_episodes
 from roll_vec.evaluation.replays import play_again
@@ -339,7 +340,7 @@ LIES = [
     (lie_return, E7, "return", "not the sum of the rewards"),
     (lie_success, E7, "success", "does not end so"),
     (lie_seed, E7, "seed", "not the episode of the split with this number"),
-    (lie_length, E7, "length", "does not have so many answers"),
+    (lie_length, E7, "length", "but the file has"),
     (lie_shorter, E7, "answers", "one was changed, left out or added"),
     (lie_dropped, E7, "episode", "left out"),
     (lie_dropped_everywhere, E7, "episode", "left out"),
@@ -374,6 +375,14 @@ def test_a_lie_is_named(honest, tmp_path, lie, place, field, meaning):
     if lie is lie_answer:
         low, high = first.turns
         assert low <= 5 <= high <= low + 9
+
+
+def test_damage_is_named_with_its_line(honest, tmp_path):
+    with changed(honest, tmp_path / "a.jsonl") as (_, columns):
+        columns["marks"][7] = None
+    text = f"line {NUM + 2}: the marks of episode 7 are missing"
+    with pytest.raises(InvalidFileError, match=text):
+        verify_results(tmp_path / "a.jsonl")
 
 
 def test_each_answer_that_is_changed_is_found(honest, tmp_path):
@@ -479,6 +488,9 @@ def test_of_a_dump_all_is_compared_that_it_says(honest):
     assert verification.notes == ["1 episodes were stopped before their end"]
     assert verification.compared["rewards"] == NUM - 4
     assert verification.compared["length"] == NUM
+    for some, reason in (([], "no episodes"), (episodes[7:8], "nothing to compare")):
+        with pytest.raises(InvalidFileError, match=reason):
+            verify_episodes(some)
 
 
 # ----------------------------------------------------------------------------- sizes

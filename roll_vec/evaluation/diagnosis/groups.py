@@ -24,8 +24,9 @@ def singles(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    Several episodes of each task: `group_size=8` in roll_vec, or the trainer's number
-    of samples of a prompt (`n`, `num_generations`), with one group id for all of them.
+    Play several episodes of each task: `group_size=8` in roll_vec, or the trainer's
+    number of samples of a prompt (`n`, `num_generations`), with one group id for all of
+    them.
     """
     return Hits.of_groups(evidence, evidence.sizes == 1)
 
@@ -39,8 +40,8 @@ def seeds(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    One seed for all members of a group: `group_size` does it in `reset(seed=...)`; in a
-    trainer, the seed of the data row, and not of the worker.
+    Use one seed for all members of a group: `group_size` does it in `reset(seed=...)`;
+    in a trainer, the seed of the data row, and not of the worker.
     """
     pairs = np.stack([evidence.groups, _number_tasks(evidence.played)])
     pairs = np.unique(pairs[:, evidence.groups >= 0], axis=1)
@@ -61,8 +62,8 @@ def duplicates(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    More tasks: another seed for each episode or group, a larger `num_levels` (0: no
-    limit), a shuffled data set without repetitions.
+    Play more tasks: another seed for each episode or group, a larger `num_levels` (0:
+    no limit), a shuffled data set without repetitions.
     """
     played = evidence.played
     tasks, groups = _number_tasks(played), evidence.groups
@@ -112,8 +113,9 @@ def variance(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    A higher temperature, larger groups (`group_size`), tasks of middle difficulty
-    (`draw_levels`), or `advantage_info=True` as dense reward; leave such groups out.
+    Raise the temperature, or use larger groups (`group_size`), tasks of middle
+    difficulty (`draw_levels`), or `advantage_info=True` as dense reward; leave such
+    groups out.
     """
     played = evidence.played
     if evidence.lost < _SOME_LOSS or not len(evidence.sizes):
