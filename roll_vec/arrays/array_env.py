@@ -175,7 +175,8 @@ class ArrayEnv(TextOptions):
     action_mask : (num_actions,) int8; reset, step; action_mask=True
         1 for the actions that can change something.
     advantage : float64; step; advantage_info=True
-        What the action has changed in the exact value: 0 for a best one, else below 0.
+        What the action has changed in the exact value, in the game's unit (see
+        docs/solvers.md): 0 for a best one, else below 0; -100 for a dead end in moves.
     seed : int64; reset; seed_info=True
         The seed that opens the episode.
     level : int64; reset; level_info=True

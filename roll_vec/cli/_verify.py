@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
@@ -29,11 +30,13 @@ _SUMMARY = "play the episodes of files again, and say whether they are the same"
 
 _DESCRIPTION = """\
 Play each episode of a file again, from its seed and its answers, without the
-model. It prints "same" and exits with 0; or it prints the first episode, turn
-and field that differ, and exits with 1. A file of roll-vec eval run --out is
-compared to the bit, with the episodes of its split. Of a file of a trainer all
-is compared that it says: rewards, returns, success, ends (docs/evaluation.md,
-docs/trainers_files.md).
+model. It prints "same", or the first episode, turn and field that differ. A
+file of roll-vec eval run --out is compared to the bit, with the episodes of its
+split. Of a file of a trainer all is compared that it says: rewards, returns,
+success, ends (docs/evaluation.md, docs/trainers_files.md).
+
+Exit codes: 0 all files are the same; 1 a file differs or is "not verified";
+2 an argument cannot be used or a file is missing.
 """
 
 _EPILOG = """\
@@ -144,9 +147,13 @@ def _report(path: Path, verification: Verification, seconds: float) -> None:
     if results is not None and len(results[1].returns):
         rows.append(("score", _describe_score(results[1])))
         if differences:
+            missing = [each.place for each in differences if each.recorded == "missing"]
+            here = (
+                f"not comparable, {missing[0]} is missing" if missing else rows[-1][1]
+            )
             rows[-1:] = [
                 ("score in the file", _describe_score(results[0])),
-                ("score here", rows[-1][1]),
+                ("score here", here),
             ]
     rows += [("note", note) for note in verification.notes]
     print_table(rows, title=f"{word}: {path}: {verification.title}")
@@ -180,7 +187,10 @@ def _describe_all(verification: Verification) -> str:
         return "no episode was compared"
     names = ", ".join(places[:_MOST_NAMES])
     more = ", ..." if len(places) > _MOST_NAMES else ""
-    return f"{count(len(places), 'episode')} with a difference: {names}{more}"
+    fields = Counter(each.field for each in verification.differences if each.place)
+    by_field = ", ".join(f"{name} {number:,}" for name, number in fields.items())
+    size = count(len(places), "episode")
+    return f"{size} with a difference ({by_field}): {names}{more}"
 
 
 def _describe_fields(verification: Verification) -> str:

@@ -100,8 +100,8 @@ def _read(arguments: argparse.Namespace) -> tuple[list[RecordedEpisode], list[in
             episodes.append(replace(episode, place=place))
             files.append(number)
     if not any(len(episode.answers) for episode in episodes):
-        text = "expected episodes with answers, got none; results of versions before "
-        raise argument_error("FILE", f"{text}0.3 have no answers")
+        text = "expected episodes with answers, got none; result files of version 1 "
+        raise argument_error("FILE", f"{text}have no answers")
     return episodes, files
 
 

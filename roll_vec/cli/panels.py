@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from typing import Any
 
 from roll_vec.cli._errors import argument_error
@@ -39,16 +40,16 @@ def _list_panels(arguments: argparse.Namespace) -> int:
         text = f"expected one of {', '.join(PANELS)}, got {name!r}"
         raise argument_error("NAME", text)
     for panel in PANELS.values() if name is None else [PANELS[name]]:
-        heads = ("", "id", "split", "episodes", "digest", *_POLICIES.values())
+        heads = ("", "id", "split", "episodes", *_POLICIES.values())
         rows = [heads]
         for part, split in panel.splits.items():
             scores = [_score(f"{split.id} {split.name}: {x}") for x in _POLICIES]
-            facts = split.id, split.name, f"{len(split):,}"
-            rows.append((part, *facts, split.digest[:_DIGEST_CHARS], *scores))
+            rows.append((part, split.id, split.name, f"{len(split):,}", *scores))
         digest = panel.digest[:_DIGEST_CHARS]
-        title = f"{panel.name} {digest}: {panel.title}"
+        # 80 columns, also in a pipe.
+        title = textwrap.fill(f"{panel.name} {digest}: {panel.title}", 80)
         # The last column is flush left, and has no letter.
-        print_table(rows, "<<<><>>>", title)
+        print_table(rows, "<<<>>>>", title)
     return 0
 
 

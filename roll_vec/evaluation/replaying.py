@@ -21,7 +21,12 @@ import numpy as np
 from gymnasium.spaces import Text
 from numpy.typing import NDArray
 
-from roll_vec.errors import InvalidActionError, InvalidSeedError, one_line
+from roll_vec.errors import (
+    InvalidActionError,
+    InvalidOptionError,
+    InvalidSeedError,
+    one_line,
+)
 from roll_vec.evaluation.turns import ARRAY_SPACES
 from roll_vec.recordings import BatchEvent
 from roll_vec.recordings.driver import play_steps
@@ -38,6 +43,8 @@ if TYPE_CHECKING:
 
 # Environments of a batch: objects take more memory than rows of arrays.
 _MOST_ENVS, _MOST_OBJECTS = 1024, 256
+# They do not change the episodes, and a replay has its own.
+_OF_THE_BATCH = {"id", "num_envs", "autoreset_mode", "vectorization_mode"}
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,9 @@ class EpisodeGroup:
             most = _MOST_OBJECTS if is_pool else _MOST_ENVS
             num_envs = min(len(self.episodes), most)
         keywords = {**self.keywords, **keywords}
+        for name in _OF_THE_BATCH & keywords.keys():
+            accepted = f"keywords without {', '.join(sorted(_OF_THE_BATCH))}"
+            raise InvalidOptionError.expected("keywords", accepted, name)
         return make_vec(self.id, num_envs, autoreset_mode="Disabled", **keywords)
 
 

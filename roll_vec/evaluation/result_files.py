@@ -30,7 +30,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -115,6 +115,9 @@ class ResultFile:
             raise InvalidOptionError.expected("keywords", accepted, keywords) from error
         # A file of a stranger does not say how many processes to start.
         options = {name: options[name] for name in options.keys() - WORK_KEYWORDS}
+        if options.keys() & {"self", "num_envs"}:
+            accepted = "keywords of environments, without num_envs"
+            raise InvalidOptionError.expected("keywords", accepted, keywords)
         # It checks that the keywords leave the task as it is.
         split.make_vec(1, **options).close()
         keywords = {**split.keywords, **options}
@@ -149,6 +152,7 @@ def results_id(path: str | os.PathLike[str]) -> str | None:
     OSError
         If it cannot be read.
     """
+    check_regular(path)
     with Path(path).open("rb") as file, suppress(ValueError, RecursionError):
         header = json.loads(file.readline(_MAX_HEADER_BYTES))
         if isinstance(header, dict) and header.get("format") == FORMAT:
@@ -218,7 +222,7 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
         if number and "episodes" in (last := _parse(lines[-1])):
             num_episodes, turns = _parse_last(last)
             lines.pop()
-        for number, line in enumerate(lines[1:], 1):  # noqa: B007
+        for number, line in enumerate(lines[1:], 1):
             content = _parse(line)
             _check_types(content, ("episode",))
             episode = content["episode"]
@@ -235,7 +239,10 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
                     **dict.fromkeys(_ENDS, False),
                     **content,
                 }
-            records[episode] = _parse_record(content)
+            record = _parse_record(content)
+            if episode in turns:
+                number = len(lines)  # the last line
+            records[episode] = replace(record, turns=_parse_turns(content))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else error
         message = (
@@ -445,7 +452,8 @@ def _unpack(text: Any) -> dict[int, dict[str, Any]]:
         rows = [dict(zip(columns, row, strict=True)) for row in values]
     except Exception as error:
         # base64, bz2 and JSON raise many kinds for what `_pack` has not written.
-        message = f"packed is damaged: {type(error).__name__}: {error}"
+        reason = f": {error}" if type(error) is ValueError else ""
+        message = f"packed is damaged{reason}"
         raise ValueError(message) from None
     numbers = (number for part in ranges for number in part)
     return dict(zip(numbers, rows, strict=True))
@@ -490,7 +498,7 @@ def _parse_record(content: dict[str, Any]) -> EpisodeRecord:
     if not math.isfinite(total_reward):
         message = f"return is {total_reward}"
         raise ValueError(message)
-    return EpisodeRecord(**values, turns=_parse_turns(content))
+    return EpisodeRecord(**values)
 
 
 def _parse_turns(content: Mapping[str, Any]) -> EpisodeTurns | None:
@@ -502,10 +510,16 @@ def _parse_turns(content: Mapping[str, Any]) -> EpisodeTurns | None:
         answers = decode(json.dumps(answers).encode())
     rewards, cut = content["rewards"], content.get("cut") or []
     is_numbers = isinstance(rewards, list) and {*map(type, rewards)} <= {float, int}
-    is_cut = isinstance(cut, list) and {*map(type, cut)} <= {int}
+    is_cut = isinstance(cut, list) and {*cut} <= {*range(len(rewards))}
+    # Items without bytes would be any number of them.
     is_array = isinstance(answers, np.ndarray) and answers.ndim > 0
+    is_array = is_array and (answers.size > 0 or len(answers) == 0)
     if not ((is_array or isinstance(answers, list)) and is_numbers and is_cut):
         message = "answers, rewards or cut are no lists"
         raise TypeError(message)
-    read_marks(content["marks"])
+    try:
+        read_marks(content["marks"])
+    except (TypeError, ValueError, KeyError):
+        message = f"the marks of episode {content['episode']} are missing or damaged"
+        raise ValueError(message) from None
     return EpisodeTurns(answers, [*map(float, rewards)], content["marks"], cut)

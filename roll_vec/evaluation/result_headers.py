@@ -106,6 +106,9 @@ class ResultHeader:
             if not isinstance(content[name], kind):
                 message = f"{name} is no {kind.__name__}"
                 raise TypeError(message)
+        if not all(isinstance(each, dict) for each in content["files"].values()):
+            message = "files is no dict of dicts"
+            raise TypeError(message)
         return cls(**{name: content[name] for name in names})
 
     def to_json(self) -> dict[str, Any]:

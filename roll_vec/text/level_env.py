@@ -48,7 +48,8 @@ class TextLevelEnv(BaseLanguageBasedEnv):
     oracle_return : float64; reset; oracle_return_info=True
         The return of a best solution.
     advantage : float64; step; advantage_info=True
-        What the action has changed in the exact value: 0 for a best one, else below 0.
+        What the action has changed in the exact value, in the game's unit (see
+        docs/solvers.md): 0 for a best one, else below 0; -100 for a dead end in moves.
     """
 
     STATE: ClassVar[Mapping[str, tuple[Any, ...]]]

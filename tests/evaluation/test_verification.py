@@ -17,6 +17,7 @@ import pytest
 
 import roll_vec
 from roll_vec.envs.webshop import Catalogue
+from roll_vec.errors import InvalidFileError
 from roll_vec.evaluation import UniformPolicy, evaluate, find_split, play_episodes
 from roll_vec.evaluation.result_files import (
     ResultHeader,
@@ -24,9 +25,16 @@ from roll_vec.evaluation.result_files import (
     read_result_episodes,
     read_results,
 )
-from roll_vec.evaluation.turns import EpisodeTurns, make_marks, mark_turns
+from roll_vec.evaluation.turns import (
+    EpisodeTurns,
+    make_marks,
+    mark_turns,
+    write_marks,
+)
 from roll_vec.evaluation.verification import verify_episodes, verify_results
+from roll_vec.evaluation.verification.replays import play_again
 from roll_vec.progress import listen
+from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.recordings.setup import current_versions
 from tests.evaluation.chat_server import ChatServer, Reply
 
@@ -314,6 +322,22 @@ def lie_impossible(lines, columns):
     columns["answers"][7][4] = "up"
 
 
+def lie_invented(lines, columns):
+    # Turns after the end of the episode, and a failure of the environment at last.
+    extra = 50
+    answers = [*columns["answers"][7], *[1] * extra]
+    split, old = find_split(lines[0]["id"], lines[0]["split"]), columns["answers"][7]
+    task = {"id": split.id, "keywords": split.keywords, "seed": split.seeds[7]}
+    (replay,) = play_again([RecordedEpisode(**task, answers=old, place="")])
+    states = [*map(int, replay.states), *[0] * extra]
+    columns["marks"][7] = write_marks(answers, states)
+    columns["answers"][7] = answers
+    columns["rewards"][7] += [10.0] * (extra - 1) + [0.0]
+    columns["terminated"][7] = 1
+    total = sum(columns["rewards"][7])
+    lines[8] |= {"length": len(answers), "return": total, "fault": "it failed"}
+
+
 E7 = "episode 7"
 # The lie, the place, the field, and a part of the meaning.
 LIES = [
@@ -322,7 +346,7 @@ LIES = [
     (lie_return, E7, "return", "not the sum of the rewards"),
     (lie_success, E7, "success", "does not end so"),
     (lie_seed, E7, "seed", "not the episode of the split with this number"),
-    (lie_length, E7, "length", "does not have so many answers"),
+    (lie_length, E7, "length", "but the file has"),
     (lie_shorter, E7, "answers", "one was changed, left out or added"),
     (lie_dropped, E7, "episode", "left out"),
     (lie_dropped_everywhere, E7, "episode", "left out"),
@@ -338,6 +362,7 @@ LIES = [
     (lie_fault, E7, "success", "is no success"),
     (lie_other_episode, "episode 29", "episode", "left out"),
     (lie_impossible, E7, "answers", "one was changed"),
+    (lie_invented, E7, "length", "no whole episode"),
 ]
 
 
@@ -356,6 +381,14 @@ def test_a_lie_is_named(honest, tmp_path, lie, place, field, meaning):
     if lie is lie_answer:
         low, high = first.turns
         assert low <= 5 <= high <= low + 9
+
+
+def test_damage_is_named_with_its_line(honest, tmp_path):
+    with changed(honest, tmp_path / "a.jsonl") as (_, columns):
+        columns["marks"][7] = None
+    text = f"line {NUM + 2}: the marks of episode 7 are missing"
+    with pytest.raises(InvalidFileError, match=text):
+        verify_results(tmp_path / "a.jsonl")
 
 
 def test_each_answer_that_is_changed_is_found(honest, tmp_path):
@@ -461,6 +494,9 @@ def test_of_a_dump_all_is_compared_that_it_says(honest):
     assert verification.notes == ["1 episodes were stopped before their end"]
     assert verification.compared["rewards"] == NUM - 4
     assert verification.compared["length"] == NUM
+    for some, reason in (([], "no episodes"), (episodes[7:8], "nothing to compare")):
+        with pytest.raises(InvalidFileError, match=reason):
+            verify_episodes(some)
 
 
 # ----------------------------------------------------------------------------- sizes

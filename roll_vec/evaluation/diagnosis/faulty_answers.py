@@ -102,6 +102,8 @@ def _wrong_word(codes: dict[str, int], part: str) -> str:
     names = [word for word in words if word in codes]
     if len(names) > 1:
         return "several actions where one is read"
+    if names and _TAGS.search(part):
+        return "tags within the action, which action_pattern does not name"
     if names:
         return "more words than the name of an action"
     word = " ".join(part.split())

@@ -24,8 +24,9 @@ def singles(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    Several episodes of each task: `group_size=8` in roll_vec, or the trainer's number
-    of samples of a prompt (`n`, `num_generations`), with one group id for all of them.
+    Play several episodes of each task: `group_size=8` in roll_vec, or the trainer's
+    number of samples of a prompt (`n`, `num_generations`), with one group id for all of
+    them.
     """
     return Hits.of_groups(evidence, evidence.sizes == 1)
 
@@ -38,8 +39,8 @@ def seeds(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    One seed for all members of a group: `group_size` does it in `reset(seed=...)`; in a
-    trainer, the seed of the data row, and not of the worker.
+    Use one seed for all members of a group: `group_size` does it in `reset(seed=...)`;
+    in a trainer, the seed of the data row, and not of the worker.
     """
     pairs = np.stack([evidence.groups, _number_tasks(evidence.played)])
     pairs = np.unique(pairs[:, evidence.groups >= 0], axis=1)
@@ -60,14 +61,18 @@ def duplicates(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    More tasks: another seed for each episode or group, a larger `num_levels` (0: no
-    limit), a shuffled data set without repetitions.
+    Play more tasks: another seed for each episode or group, a larger `num_levels` (0:
+    no limit), a shuffled data set without repetitions.
     """
     played = evidence.played
     tasks, groups = _number_tasks(played), evidence.groups
     if (groups < 0).all():
         groups = np.cumsum(np.diff(tasks, prepend=-1) != 0)
         groups[np.bincount(groups)[groups] > _MOST_NEIGHBOURS] = -1
+        counts = np.unique(tasks, return_counts=True)[1]
+        if 1 < counts.max() == counts.min() <= _MOST_NEIGHBOURS:
+            # Each task as often as the others: passes over one set of tasks.
+            groups = tasks.copy()
     # Files of several steps, or of several policies, may have the same tasks.
     tasks += played.files * (tasks.max() + 1)
     alone = -2 - np.arange(len(tasks))
@@ -107,8 +112,9 @@ def variance(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    A higher temperature, larger groups (`group_size`), tasks of middle difficulty
-    (`draw_levels`), or `advantage_info=True` as dense reward; leave such groups out.
+    Raise the temperature, or use larger groups (`group_size`), tasks of middle
+    difficulty (`draw_levels`), or `advantage_info=True` as dense reward; leave such
+    groups out.
     """
     played = evidence.played
     if evidence.lost < _SOME_LOSS or not len(evidence.sizes):

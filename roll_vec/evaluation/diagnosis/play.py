@@ -35,8 +35,8 @@ def cut(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    More tokens for an answer (`max_tokens`, `max_completion_length`) or a prompt
-    (`max_prompt_length`); a shorter prompt by `env_instruction`, or less `history`.
+    Allow more tokens for an answer (`max_tokens`, `max_completion_length`) or a prompt
+    (`max_prompt_length`); shorten the prompt by `env_instruction` or less `history`.
     """
     played = evidence.played
     answers = (played.is_cut | _have_one_length(evidence)) & played.is_played
@@ -71,8 +71,8 @@ def invalid(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    The form of an answer: make the prompt and `action_pattern` agree, name the actions
-    as `infos["env_instruction"]` does, and set `format_penalty` below 0.
+    Mend the form of an answer: make the prompt and `action_pattern` agree, name the
+    actions as `infos["env_instruction"]` does, and set `format_penalty` below 0.
     """
     played = evidence.played
     is_hit = played.is_played & ~played.is_valid
@@ -116,8 +116,8 @@ def constant(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    A policy that has collapsed: go back to an earlier checkpoint, raise the entropy or
-    the temperature, lower the learning rate; check that prompts show the board
+    The policy has collapsed: go back to an earlier checkpoint, raise the entropy or the
+    temperature, lower the learning rate; check that prompts show the board
     (`obs_mode="text"`).
     """
     played = evidence.played
@@ -147,8 +147,8 @@ def limit(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    More steps: `max_episode_steps` or `max_steps` of the environment, or the trainer's
-    limit of turns; several actions in an answer: `action_separator`.
+    Allow more steps: `max_episode_steps` or `max_steps` of the environment, or the
+    trainer's limit of turns; several actions in an answer: `action_separator`.
     """
     played = evidence.played
     stops = ~(played.terminated | played.truncated | played.is_refused)
@@ -186,8 +186,8 @@ def dead_ends(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    An end of the episode there: `terminate_on_deadlock=True` in Sokoban; the exact
-    credit of each turn as reward: `advantage_info=True`; easier tasks: `draw_levels`,
+    End the episode there: `terminate_on_deadlock=True` in Sokoban; reward each turn by
+    its exact credit: `advantage_info=True`; begin with easier tasks: `draw_levels`,
     fewer `num_boxes`.
     """
     played = evidence.played
@@ -211,7 +211,7 @@ def ineffective(evidence: Evidence) -> Hits | None:
     Change
     ------
     Say in the prompt that the board has not changed, or which actions can change it
-    (`action_mask=True`); a penalty for each step.
+    (`action_mask=True`); add a penalty for each step.
     """
     return _of_regret(evidence, evidence.is_wasted)
 
@@ -224,8 +224,8 @@ def loops(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    A memory: more turns of `history` in the prompt; a penalty for each step;
-    `advantage_info=True` for the credit of each turn; a higher temperature.
+    Give a memory: more turns of `history` in the prompt; add a penalty for each step;
+    use `advantage_info=True` for the credit of each turn; raise the temperature.
     """
     return _of_regret(evidence, evidence.is_return)
 
@@ -238,8 +238,8 @@ def regret(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    The exact credit of each turn as reward: `advantage_info=True`; episodes of the
-    solver to begin with (`roll-vec export ID --policy oracle`).
+    Reward each turn by its exact credit: `advantage_info=True`; begin with episodes of
+    the solver (`roll-vec export ID --policy oracle`).
     """
     played = evidence.played
     other = evidence.is_wasted | evidence.is_return | played.is_dead_end

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation.replaying import AnswerPlan, EpisodeGroup, group_episodes
+from roll_vec.evaluation.verification.replays import has_other_board
 from roll_vec.progress import report
 from roll_vec.recordings.digests import digest_rows
 from roll_vec.recordings.events import BatchEvent
@@ -45,6 +48,8 @@ class Task:
         The name of the exact difficulty; empty: there is none.
     has_best : bool
         The best return is known, and not that of the best episode.
+    missing_pattern : str
+        The `action_pattern` that the keywords lack, if no answer can be read.
     """
 
     group: EpisodeGroup
@@ -52,6 +57,7 @@ class Task:
     action_names: Mapping[int, str] = field(default_factory=dict)
     measure: str = ""
     has_best: bool = False
+    missing_pattern: str = ""
 
 
 @dataclass
@@ -70,8 +76,8 @@ class Played:
     returns, best, difficulty, best_length : (E,) float64
         Of the replay; `best` is the return of the best play, see `best_play`.  NaN:
         unknown.
-    terminated, truncated, is_refused : (E,) bool
-        Neither end: the answers ran out.
+    terminated, truncated, is_refused, has_other_prompt : (E,) bool
+        Neither end: the answers ran out.  The last one: see `has_other_board`.
     success : (E,) int8
         1 or 0 at the end of the episode, -1: the environment does not say.
     episode, turn : (N,) int64
@@ -100,6 +106,7 @@ class Played:
         self.returns, self.recorded_returns = np.zeros((2, num))
         self.best, self.best_length, self.difficulty = np.full((3, num), np.nan)
         self.terminated, self.truncated, self.is_refused = np.zeros((3, num), np.bool_)
+        self.has_other_prompt = np.zeros(num, np.bool_)
         self.success = np.full(num, UNKNOWN, np.int8)
         self.episode = np.repeat(np.arange(num), self.counts)
         self.turn = np.arange(len(self.episode)) - self.starts[self.episode]
@@ -182,9 +189,25 @@ def play_again(
                     report("episodes", done, len(episodes))
             played.lengths[group.places] = plan.num_played
             played.is_refused[group.places[list(plan.refusals)]] = True
+        _find_missing_pattern(played, played.tasks[-1])
     rewards = np.where(played.is_played, played.rewards, 0.0)
     played.returns = played.sum_by_episode(rewards)
     return played
+
+
+def _find_missing_pattern(played: Played, task: Task) -> None:
+    """Write the pattern of the tags in the answers of a task, if none can be read."""
+    rows = np.isin(played.episode, task.group.places) & played.is_played
+    has_pattern = task.parser is None or task.parser.tags
+    if has_pattern or not rows.any() or played.is_valid[rows].any():
+        return
+    answers = [str(each) for one in task.group.episodes for each in one.answers]
+    tags = Counter(re.findall(r".*</(\w+)>", "\n".join(answers)))
+    if sum(tags.values()) > len(answers) // 2:
+        ((tag, _),) = tags.most_common(1)
+        task.missing_pattern = f"<{tag}>(.*?)</{tag}>"
+        # The replay is another one: it says nothing about prompts.
+        played.is_prompt_cut[rows] = False
 
 
 def _make_envs(group: EpisodeGroup) -> Any:
@@ -301,6 +324,10 @@ class _Columns:
                 is_cut_in((recorded[episode].prompts or ())[turn : turn + 1], text)
                 for text, episode, turn in zip(texts, episodes, turns, strict=True)
             ]
+            for text, episode, turn in zip(texts, episodes, turns, strict=True):
+                if turn == 0:
+                    prompts = recorded[episode].prompts
+                    played.has_other_prompt[episode] = has_other_board(prompts, text)
 
 
 def _read(infos: Mapping[str, Any], name: str, rows: Ints, default: Any) -> Any:

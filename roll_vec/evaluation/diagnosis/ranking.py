@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from roll_vec.errors import InvalidOptionError
 from roll_vec.evaluation.diagnosis import groups, play, rewards, tasks
 from roll_vec.evaluation.diagnosis.best_play import add_best_play
 from roll_vec.evaluation.diagnosis.examples import Example, show_turns
@@ -21,6 +22,7 @@ from roll_vec.evaluation.diagnosis.findings import (
     percent,
 )
 from roll_vec.evaluation.diagnosis.played import play_again
+from roll_vec.evaluation.verification.replays import OTHER_BOARDS
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
 KINDS: tuple[Kind, ...] = (
@@ -76,14 +78,22 @@ class Diagnosis:
         played = self.evidence.played
         ids = ", ".join(sorted({task.group.id for task in played.tasks}))
         own, best = np.mean([played.returns, played.best], axis=1)
+        is_other = played.has_other_prompt.copy()
+        is_other[played.episode[played.is_prompt_cut]] = False
+        num_others = int(is_other.sum())
         return [
             f"episodes: {len(played):,}, turns: {played.is_played.sum():,}; {ids}",
             f"mean return {own:.4g}, of the best play {best:.4g}; "
             f"{percent(self.evidence.lost)} of the return is lost",
+            *([OTHER_BOARDS.format(num_others)] if num_others else ()),
         ]
 
     def verdict(self) -> str:
         """Return one sentence on what stands out."""
+        for task in self.evidence.played.tasks:
+            if task.missing_pattern:
+                option = f"-o 'action_pattern={task.missing_pattern}'"
+                return f"No answer can be read without action_pattern: pass {option}."
         if self.outstanding:
             return f"First to change: {self.outstanding[0].kind.title}."
         has_best = any(task.has_best for task in self.evidence.played.tasks)
@@ -112,6 +122,8 @@ def diagnose(
     InvalidOptionError, UnknownOptionError, gymnasium.error.Error
         If an id or a keyword does not exist.
     """
+    if not episodes:
+        raise InvalidOptionError.expected("episodes", "at least 1", episodes)
     played = play_again(episodes, files)
     add_best_play(played)
     evidence = Evidence(played)

@@ -12,6 +12,11 @@ from roll_vec.evaluation.diagnosis.findings import Evidence, Hits, kind, quote_c
 from roll_vec.evaluation.diagnosis.played import Bools, Floats
 from roll_vec.vector.known_infos import UNKNOWN
 
+_LONGER = (
+    "the world ends the episode before its last answer: stop the conversation when the "
+    "episode has ended"
+)
+
 
 def _is_close(first: Any, second: Any) -> Bools:
     """Compare rewards up to the rounding of float32 and of texts."""
@@ -27,8 +32,8 @@ def reward(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    The adapter or the scorer: record the reward that `step` returned for this turn,
-    without scaling, with the `id`, the keywords and the seed of the episode.
+    Mend the adapter or the scorer: record the reward that `step` returned for this
+    turn, without scaling, with the `id`, the keywords and the seed of the episode.
     """
     played = evidence.played
     recorded = np.where(played.is_played, played.recorded_rewards, 0.0)
@@ -43,6 +48,8 @@ def reward(evidence: Evidence) -> Hits | None:
     is_known = (np.array(success) != UNKNOWN) & (played.success != UNKNOWN)
     has_other_success = is_known & (success != played.success)
     is_hit = (is_other | is_longer | has_other_success) & (played.counts > 0)
+    is_misread = np.array([bool(task.missing_pattern) for task in played.tasks])
+    is_hit &= ~is_misread[played.task]
     forms: Counter[str] = Counter()
     turns = []
     for place in np.flatnonzero(is_hit).tolist():
@@ -52,7 +59,7 @@ def reward(evidence: Evidence) -> Hits | None:
             min(start + int(differs[rows].argmax()), stop) if stop > start else start
         )
         if is_longer[place]:
-            forms["the world ends the episode before its last answer"] += 1
+            forms[_LONGER] += 1
         elif not is_other[place]:
             forms["the recorded success is not that of the world"] += 1
         elif not has_turns[place]:

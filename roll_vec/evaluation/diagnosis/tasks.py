@@ -28,8 +28,8 @@ def easy(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    Harder tasks: `draw_levels` with a band such as `solution_steps=(9, None)`, more
-    `num_boxes`, a larger `dim_room` or `size`, more numbers.
+    Draw harder tasks: `draw_levels` with a band such as `solution_steps=(9, None)`,
+    more `num_boxes`, a larger `dim_room` or `size`, more numbers.
     """
     worst = np.where(evidence.sizes > 1, 0.0, 1.0)
     members = evidence.groups >= 0
@@ -54,8 +54,8 @@ def hard(evidence: Evidence) -> Hits | None:
 
     Change
     ------
-    Easier tasks first: `draw_levels` with a band such as `solution_steps=(None, 8)` or
-    `success_probability=(0.9, None)`, fewer `num_boxes`, a smaller `dim_room` or
+    Begin with easier tasks: `draw_levels` with a band such as `solution_steps=(None,
+    8)` or `success_probability=(0.9, None)`, fewer `num_boxes`, a smaller `dim_room` or
     `size`, fewer numbers.
     """
     played, failed = evidence.played, evidence.stakes > _FAILED

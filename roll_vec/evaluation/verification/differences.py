@@ -90,7 +90,8 @@ def _differences(
         yield differ("success", True, False, meaning)
     # A fault of the environment, at its last turn or at its reset, need not come again.
     has_failed = has_fault and bool(episode.terminated or episode.truncated)
-    stop = min(count - (has_failed and count > 0), len(replay.rewards))
+    num_compared = count - (has_failed and count > 0)
+    stop = min(num_compared, len(replay.rewards))
     rewards = [] if episode.rewards is None else episode.rewards
     is_same = _is_close(
         rewards[:stop], replay.rewards[: len(rewards[:stop])], tolerance
@@ -103,24 +104,28 @@ def _differences(
         values = float(rewards[turn - 1]), float(replay.rewards[turn - 1])
         meaning = "the environment pays another reward for these answers"
         yield differ("rewards", *values, meaning, (turn, turn))
+    is_short = len(replay.rewards) < num_compared
+    is_open = is_short if has_failed or not is_exact else replay.problem is not None
+    # Trainers stop episodes as well, so that their answers run out.
+    if is_open or (has_failed and replay.is_refused):
+        name = "answers" if replay.is_refused else "length"
+        meaning = "the answers of the file are no whole episode"
+        yield differ(name, f"{count} turns", replay.problem, meaning)
     total = replay.total_reward
     if has_failed:
         total = float(np.cumsum([0.0, *rewards])[-1])
         if count and rewards[-1]:
             meaning = "a turn in which the environment fails has no reward"
             yield differ("rewards", rewards[-1], 0.0, meaning, (count, count))
-    # Trainers stop episodes as well, so that their answers run out.
-    elif replay.problem is not None and (is_exact or len(replay.rewards) < count):
-        name = "answers" if replay.is_refused else "length"
-        meaning = "the answers of the file are no whole episode"
-        yield differ(name, f"{count} turns", replay.problem, meaning)
     old = episode.total_reward
     if old is not None and not _is_close(old, total, tolerance):
         meaning = "the return is not the sum of the rewards of these answers"
         yield differ("return", old, total, meaning)
+    # An episode that goes on is no success.
+    has_ended = replay.terminated or replay.truncated
     for name in () if has_failed else ("success", "terminated", "truncated"):
         old, new = getattr(episode, name), getattr(replay, name)
-        is_known = old is not None and (is_exact or new is not None)
+        is_known = old is not None and (is_exact or not has_ended or new is not None)
         if has_fault and name == "success":
             continue
         if is_known and bool(old) != bool(new):

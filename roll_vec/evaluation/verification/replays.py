@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Space
+from gymnasium.spaces import Space, Text
 from numpy.typing import NDArray
 
 from roll_vec.evaluation.replaying import AnswerPlan, EpisodeGroup, group_episodes
@@ -22,6 +22,11 @@ from roll_vec.vector.space_batches import map_leaves
 
 # Of floats of physics: the last bits of a sine are those of the machine.
 _LAST_BITS = 1e-9
+
+OTHER_BOARDS = (
+    "the first prompt of {:,} episodes does not show the board of the replay: id, "
+    "keywords or seed are wrong, or the prompt was changed"
+)
 
 
 @dataclass
@@ -44,6 +49,8 @@ class Replay:
     fault : str or None
     tolerance : float
         Of rewards; not 0 if observations are floats.
+    has_other_prompt : bool
+        The first prompt, if there is one, does not have the first observation.
     """
 
     rewards: NDArray[np.float64]
@@ -56,6 +63,7 @@ class Replay:
     is_refused: bool = False
     fault: str | None = None
     tolerance: float = 0.0
+    has_other_prompt: bool = False
 
 
 def play_again(episodes: Sequence[RecordedEpisode]) -> list[Replay]:
@@ -77,6 +85,8 @@ def _play_group(
     recorder = TurnRecorder(envs, with_answers=False)
     tolerance = _LAST_BITS if _has_floats(envs.single_observation_space) else 0.0
     done: dict[int, Replay] = {}
+    others: set[int] = set()
+    is_text = isinstance(envs.single_observation_space, Text)
     for event in plan.play():
         recorder.add(event)
         ended = account.add(event)
@@ -97,10 +107,11 @@ def _play_group(
         for env_id in np.flatnonzero(event.starts & event.is_reset).tolist():
             # Of an episode without answers nothing else is known.
             skipped = SKIPPED if plan.is_skipped(env_id) else None
-            states = recorder.states(env_id)
-            done[int(plan.episodes[env_id])] = Replay(
-                np.zeros(0), states, fault=skipped
-            )
+            place, states = int(plan.episodes[env_id]), recorder.states(env_id)
+            prompts = group.episodes[place].prompts
+            if is_text and has_other_board(prompts, event.observations[env_id]):
+                others.add(place)
+            done[place] = Replay(np.zeros(0), states, fault=skipped)
         # Those whose last event this is are counted with the next one.
         report("episodes", num_before + len(done) - plan.num_playing, total)
     report("episodes", num_before + len(done), total)
@@ -108,7 +119,18 @@ def _play_group(
     for place, replay in done.items():
         replay.problem = problems.get(place)
         replay.is_refused = place in plan.refusals
+        replay.has_other_prompt = place in others
     return done
+
+
+def has_other_board(prompts: Sequence[str] | None, observation: str) -> bool:
+    """Return whether the first of some prompts does not have an observation.
+
+    White space does not count: verl-agent sets cells apart by it.
+    """
+    if not prompts:
+        return False
+    return "".join(observation.split()) not in "".join(prompts[0].split())
 
 
 def _has_floats(space: Space[Any]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from roll_vec.errors import InvalidOptionError, RollVecError, one_line
+from roll_vec.errors import InvalidFileError, InvalidOptionError, RollVecError, one_line
 from roll_vec.evaluation.episodes import EpisodeRecord, EpisodeResults
 from roll_vec.evaluation.result_files import ResultFile, read_results
 from roll_vec.evaluation.splits import Split, splits_of
@@ -17,9 +17,12 @@ from roll_vec.evaluation.verification.differences import (
     find_difference,
     has_other_bits,
 )
-from roll_vec.evaluation.verification.replays import Replay, play_again
+from roll_vec.evaluation.verification.replays import OTHER_BOARDS, Replay, play_again
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.recordings.setup import current_versions
+
+# Of a dump, which says something of its score by one of them.
+_SCORES = "rewards", "return", "success"
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,10 @@ def _compare(
     num_answers, num_rewards = len(turns.answers), len(turns.rewards)
     if not record.length == num_answers == num_rewards:
         have = f"{num_answers} answers, {num_rewards} rewards"
-        meaning = "the file does not have so many answers and rewards"
+        meaning = (
+            f"the line says {record.length} turns, but the file has {num_answers} "
+            f"answers and {num_rewards} rewards"
+        )
         return FileDifference(episode.place, "length", record.length, have, meaning)
     return find_difference(episode, replay, turns.marks)
 
@@ -210,6 +216,10 @@ def _check_numbers(content: ResultFile, split: Split) -> dict[int, FileDifferenc
             seed = split.seeds[number]
             meaning = "this is not the episode of the split with this number"
             add(number, "seed", record.seed, seed, meaning)
+        elif content.num_episodes is not None and number >= content.num_episodes:
+            last = f"0 to {content.num_episodes - 1}"
+            meaning = "the last line of the file counts fewer episodes"
+            add(number, "episode", number, last, meaning)
         elif record.turns is None:
             meaning = "nobody can verify an episode without its answers"
             add(number, "answers", "none", "answers", meaning)
@@ -223,7 +233,7 @@ def _check_numbers(content: ResultFile, split: Split) -> dict[int, FileDifferenc
                 "the episode was left out, or the run was interrupted: a score is that "
                 "of the first episodes of a split, without a gap"
             )
-            add(number, "episode", "missing", "played", meaning)
+            add(number, "episode", "missing", "expected", meaning)
     return problems
 
 
@@ -282,9 +292,14 @@ def verify_episodes(episodes: Sequence[RecordedEpisode]) -> Verification:
 
     Raises
     ------
+    InvalidFileError
+        If there are no episodes, or nothing says their rewards, return or success.
     InvalidOptionError, gymnasium.error.Error
         If an id or a keyword does not exist here.
     """
+    if not episodes:
+        message = "no episodes"
+        raise InvalidFileError(message)
     replays = play_again(episodes)
     pairs = [*zip(episodes, replays, strict=True)]
     differences = [find_difference(*pair) for pair in pairs]
@@ -294,11 +309,16 @@ def verify_episodes(episodes: Sequence[RecordedEpisode]) -> Verification:
         name: sum(getattr(each, field) is not None for each in episodes)
         for name, field in fields.items()
     }
+    if not any(differences) and not sum(compared[name] for name in _SCORES):
+        message = "nothing to compare: no rewards, return or success"
+        raise InvalidFileError(message)
     num_open = sum(
         replay.problem is not None and len(replay.rewards) == len(episode.answers)
         for episode, replay in pairs
     )
     notes = [f"{num_open:,} episodes were stopped before their end"] * bool(num_open)
+    num_others = sum(replay.has_other_prompt for replay in replays)
+    notes += [OTHER_BOARDS.format(num_others)] * bool(num_others)
     return Verification(
         ", ".join(sorted({episode.id for episode in episodes})),
         len(episodes),

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from roll_vec.errors import shorten
+from roll_vec.options import close_match
 from roll_vec.recordings.readers import kinds
 from roll_vec.recordings.readers.rows import Row
 from roll_vec.recordings.readers.task import Task
@@ -46,8 +47,11 @@ def read(rows: Iterable[Row], task: Task) -> Iterator[RecordedEpisode]:
     for row in rows:
         for name in row.content:
             if name not in _FIELDS and name not in _OTHERS:
-                accepted = ", ".join([*_OTHERS, *_FIELDS])
-                raise row.error(shorten(name), f"expected one of {accepted}")
+                names = [*_OTHERS, *_FIELDS]
+                match = close_match(name, names)
+                advice = "" if match is None else f"; did you mean {match}?"
+                text = f"expected one of {', '.join(names)}{advice}"
+                raise row.error(shorten(name), text)
         tag = row.find("tag", kinds.TEXT)
         id, keywords = row.find("id", kinds.TEXT), row.find("keywords", kinds.OBJECT)
         if tag is not None and id is not None and "seed" not in row.content:

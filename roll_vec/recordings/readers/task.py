@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-import gymnasium
-
 from roll_vec.errors import shorten
 from roll_vec.recordings.readers import kinds
 from roll_vec.recordings.readers.rows import Row
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.registration import ENVIRONMENTS
+from roll_vec.registration.factories import WORK_KEYWORDS
 
 TEXT_MODES = {"obs_mode": "text", "action_mode": "text"}
 """Keywords of a game on a grid whose observations and answers are texts."""
@@ -80,13 +79,15 @@ class Task:
         else:
             id = id.removeprefix("roll_vec:")
             # A file must not choose a module that is imported.
-            if id not in gymnasium.registry:
+            if id not in ENVIRONMENTS:
                 accepted = "expected a registered id"
                 raise row.error("id", f"{accepted}, got {shorten(id)}")
         defaults: Mapping[str, Any] = {}
         if _has_text_mode(id) and kinds.TEXTS.accepts(answers):
             defaults = texts
-        keywords = {**defaults, **(keywords or {}), **self.keywords}
+        # A file of a stranger does not say how many processes to start.
+        of_file = {k: v for k, v in (keywords or {}).items() if k not in WORK_KEYWORDS}
+        keywords = {**defaults, **of_file, **self.keywords}
         fields = {"keywords": keywords, "place": row.place, **fields}
         return RecordedEpisode(id=id, answers=answers, seed=seed, **fields)
 

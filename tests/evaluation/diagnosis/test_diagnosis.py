@@ -14,6 +14,7 @@ from roll_vec.evaluation.diagnosis.page import make_page
 from roll_vec.evaluation.diagnosis.played import is_cut_in, play_again
 from roll_vec.evaluation.diagnosis.ranking import KINDS
 from roll_vec.evaluation.diagnosis.rewards import describe_difference
+from roll_vec.evaluation.verification import verify_episodes
 from roll_vec.text.action_parser import ActionParser
 from roll_vec.text.options import TextOptions
 from tests.evaluation.diagnosis.planters import (
@@ -358,6 +359,25 @@ def test_cut_prompts():
     assert is_cut_in([board[8:]], board)
     assert not is_cut_in(["a prompt of another form"], board)
     assert not is_cut_in([], board)
+
+
+def test_prompts_of_another_board_are_named():
+    episodes = record(SOKOBAN, CHAT, SEEDS)
+    assert len(diagnose(episodes).summary()) == 2
+    assert verify_episodes(episodes).notes == []
+    others = change(episodes, seed=lambda each: each.seed + 1)
+    for texts in (diagnose(others).summary(), verify_episodes(others).notes):
+        assert "does not show the board of the replay" in " ".join(texts)
+
+
+def test_a_file_without_its_action_pattern():
+    keywords = {key: CHAT[key] for key in CHAT if key != "action_pattern"}
+    episodes = change(record(SOKOBAN, CHAT, SEEDS), keywords=lambda each: keywords)
+    diagnosis = diagnose(episodes)
+    assert "action_pattern=<answer>(.*?)</answer>" in diagnosis.verdict()
+    assert diagnosis.outstanding[0].kind.name == "invalid"
+    assert "tags within the action" in diagnosis.outstanding[0].hits.details[0]
+    assert not {"reward", "cut"} & {each.kind.name for each in diagnosis.findings}
 
 
 def test_the_page_escapes_all_texts():
