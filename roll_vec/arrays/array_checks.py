@@ -14,6 +14,7 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rules import RULES, describe_error, describe_frame
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
+from roll_vec.kernels.calls import OUTCOME
 from roll_vec.kernels.families import takes_seed
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
@@ -35,8 +36,10 @@ _STEPS = 20
 _MAX_ACTIONS = 1 << 16
 
 
-def check_rules(options: ArrayEnv) -> None:
+def check_rules(options: ArrayEnv, max_episode_steps: int | None = None) -> None:
     """Check the declarations of a class, and run its rules for some steps.
+
+    ``max_episode_steps`` is what rules read where the class has no limit of its own.
 
     Raises
     ------
@@ -57,7 +60,8 @@ def check_rules(options: ArrayEnv) -> None:
     words = np.zeros((PCG_WORDS, 1), np.uint64)
     words[:, 0] = (1, 2, 3, 5, 0, 0)
     rng, variables = PlainGenerator(words, 0), options.allocate(1)
-    env = options.row_of(variables)
+    limit = getattr(options, "max_steps", None) or max_episode_steps or 0
+    env = options.row_of(variables, max_steps=limit)
     begin, step, *_ = options.rules()
     if options.level_variables:
         provider: Any = options.make_provider(1)
@@ -66,7 +70,7 @@ def check_rules(options: ArrayEnv) -> None:
             array[...] = values[indices]
     seed = (0,) if takes_seed(begin) else ()
     _write(options, "begin", begin, env, rng, *seed)
-    _look(options, variables)
+    _look(options, variables, limit)
     for number in range(_STEPS):
         action: Any
         if isinstance(options.actions, Box):
@@ -75,23 +79,24 @@ def check_rules(options: ArrayEnv) -> None:
         else:
             action = number % len(options.action_names)
         result = _run(options, "step", step, env, action, rng)
-        is_pair = isinstance(result, tuple) and len(result) == 2
-        accepted = "reward, terminated as its return value"
-        _require(is_pair, f"{name}.step", accepted, result)
-        reward, terminated = result
-        is_bool = isinstance(terminated, (bool, np.bool_))
-        _require(is_bool, f"{name}.step: terminated", "a bool", terminated)
+        is_outcome = isinstance(result, tuple) and len(result) in (2, 3)
+        accepted = f"{OUTCOME} as its return value"
+        _require(is_outcome, f"{name}.step", accepted, result)
+        reward, *ends = result
+        for end, value in zip(("terminated", "truncated"), ends, strict=False):
+            is_bool = isinstance(value, (bool, np.bool_))
+            _require(is_bool, f"{name}.step: {end}", "a bool", value)
         is_number = isinstance(reward, (bool, int, float, np.number))
         _require(is_number, f"{name}.step: reward", "a number", reward)
-        _look(options, variables)
-        if terminated:
+        _look(options, variables, limit)
+        if any(ends):
             break
 
 
-def _look(options: ArrayEnv, variables: Any) -> None:
+def _look(options: ArrayEnv, variables: Any, limit: int) -> None:
     """Check the observation, the mask and the text of an environment."""
     name, (*_, observe, legal) = type(options).__name__, options.rules()
-    view = options.row_of(variables, is_writable=False)
+    view = options.row_of(variables, is_writable=False, max_steps=limit)
     arrays, owner = options.allocate_observations(1), f"{name}.observe"
     if observe is None:
         owner = f"{name}.{options.observation}"
@@ -112,7 +117,8 @@ def _look(options: ArrayEnv, variables: Any) -> None:
         _write(options, "legal", legal, view, mask)
     if options.writes_texts:
         # It gets a copy, as in a batch.
-        copy = options.row_of(tuple(array.copy() for array in variables))
+        copies = tuple(array.copy() for array in variables)
+        copy = options.row_of(copies, max_steps=limit)
         text = _run(options, "text", options.text, copy)
         _require(isinstance(text, str), f"{name}.text", "a str", text)
 

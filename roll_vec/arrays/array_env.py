@@ -426,9 +426,16 @@ class ArrayEnv(TextOptions):
         """Return the variables of a batch by name."""
         return dict(zip(self.variables, variables, strict=True))
 
-    def row_of(self, variables: Arrays, is_writable: bool = True) -> Row:
-        """Return the first environment of a batch as rules see it."""
+    def row_of(
+        self, variables: Arrays, is_writable: bool = True, max_steps: int = 0
+    ) -> Row:
+        """Return the first environment of a batch as rules see it.
+
+        ``max_steps`` is the limit of steps that they read; 0: that of these options.
+        """
         row_type, constants = self._row_parts
+        if max_steps:
+            constants = constants._replace(max_steps=max_steps)
         return Row(row_type(*variables), constants, 0, is_writable)
 
     @functools.cached_property

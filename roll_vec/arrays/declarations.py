@@ -28,6 +28,7 @@ Variable = tuple[np.dtype[Any], tuple[int, ...]]
 _DTYPE_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 float32 float64"
 _DTYPES = tuple(map(np.dtype, _DTYPE_NAMES.split()))
 _BOOL = np.dtype(np.bool_)
+_LIMIT = "max_steps"
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -107,6 +108,8 @@ def read_constants(owner: Any) -> dict[str, Any]:
         if callable(member) or (is_property and not is_read):
             continue
         value = getattr(owner, name)
+        if name == _LIMIT:
+            value = value or 0
         constant = read_constant(value)
         if constant is not None:
             result[name] = constant
@@ -114,6 +117,8 @@ def read_constants(owner: Any) -> dict[str, Any]:
             accepted = "numbers that rules can read: bools, floats, integers of 64 bits"
             full_name = f"{type(owner).__name__}.{name}"
             raise InvalidOptionError.expected(full_name, accepted, value)
+    # Else rules read the limit of the batch.
+    result.setdefault(_LIMIT, 0)
     return {**result, **owner.reset_options}
 
 

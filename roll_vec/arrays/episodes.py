@@ -75,7 +75,7 @@ class EpisodeEngine(ObservedEngine):
             state, bound = self._state, self._bound
             if values:
                 # Kernels read these numbers until the episodes have begun.
-                constants = tuple({**self.options.kernel_constants, **values}.values())
+                constants = self._constants(**values)
                 self._state, self._bound = (state[0], constants, *state[2:]), {}
             try:
                 self.advance(env_ids)

@@ -40,6 +40,9 @@ class ObservedEngine(Engine):
     rng_states : (6, n) uint64
         States of PCG64 generators; (6, 0) where kernels draw nothing.
     elapsed_steps : (n,) int32
+    max_steps, rule_limit : int
+        The steps after which episodes are truncated, and the limit that rules read as
+        ``env.max_steps``; 0: none.
     first_seeds : (n,) uint64
         Folded seeds, below 2**32, of the resets of environments.
     episode_numbers : (n,) uint64
@@ -68,8 +71,10 @@ class ObservedEngine(Engine):
         max_episode_steps: int | None,
         num_threads: int,
     ) -> None:
-        limits = max_episode_steps, getattr(options, "max_steps", None)
+        own_limit = getattr(options, "max_steps", None)
+        limits = max_episode_steps, own_limit
         self.max_steps = min((limit for limit in limits if limit), default=0)
+        self.rule_limit = own_limit or max_episode_steps or 0
         self.options, self.num_threads = options, num_threads
         self._kernels, n = options.family(), num_envs
         # As plain Python, rules run where a debugger stops: on the calling thread.
@@ -84,7 +89,7 @@ class ObservedEngine(Engine):
         self.elapsed_steps = np.zeros(n, np.int32)
         self.successes = np.zeros(n, np.bool_)
         # As kernels read it, see `roll_vec.kernels.unroll`; no array is ever replaced.
-        constants = tuple(options.kernel_constants.values())
+        constants = self._constants()
         self._state = self.variables, constants, self.rng_states, self.elapsed_steps
         self.is_stream = options.seeding == "stream"
         self.first_seeds = np.zeros(n, np.uint64)
@@ -154,6 +159,12 @@ class ObservedEngine(Engine):
             bound = BoundStep(self._kernels, *fixed, not self._shows_state)
             self._bound[max_steps] = bound
         return bound
+
+    def _constants(self, **changes: float) -> tuple[Any, ...]:
+        """Return the constants as kernels read them, some of them changed."""
+        values = self.options.kernel_constants
+        changes = {"max_steps": self.rule_limit, **changes}
+        return tuple(changes.get(name, value) for name, value in values.items())
 
     def named_variables(self) -> dict[str, NDArray[Any]]:
         """Return the variables of all environments, by name."""
@@ -354,4 +365,5 @@ class ObservedEngine(Engine):
     def row(self, env_id: int) -> Row:
         """Return a copy of an environment, as rules see it."""
         copies = [array[env_id : env_id + 1].copy() for array in self.variables]
-        return self.options.row_of(tuple(copies))  # type: ignore[no-any-return]
+        arrays, limit = tuple(copies), self.rule_limit
+        return self.options.row_of(arrays, max_steps=limit)  # type: ignore[no-any-return]

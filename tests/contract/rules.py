@@ -49,6 +49,38 @@ class Corridor(roll_vec.ArrayEnv):
         return [int(way > 0)] * abs(way)
 
 
+class Race(Corridor):
+    """Find the door within a number of steps that is drawn."""
+
+    state = {**Corridor.state, "steps": np.int32, "most": np.int32}
+    infos = ("success",)
+    reset_infos = ("most",)
+
+    @property
+    def observation_space(self):
+        return Box(0, 1000, (4,), np.int32)
+
+    @roll_vec.rule
+    def begin(env, rng):
+        Corridor.begin(env, rng)
+        env.most = env.max_steps - rng.integers(6)
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        reward, terminated = Corridor.step(env, action, rng=rng)
+        env.steps += 1
+        reward -= env.steps / env.max_steps
+        return reward, terminated, env.steps >= env.most
+
+    @roll_vec.rule
+    def observe(env, out):
+        Corridor.observe(env, out=out)
+        out[2:] = env.max_steps, env.most
+
+    def text(self, env):
+        return f"at {env.position} after {env.steps} of {env.max_steps}"
+
+
 @roll_vec.rule
 def spawn(env, rng):
     """Put a 1, now and then a 2, on one of the empty cells."""
@@ -258,7 +290,8 @@ class Walk(roll_vec.GridEnv):
 
 
 FAMILIES = {
-    f"tests_rules/{cls.__name__}-v0": cls for cls in (Corridor, Merge, Mass, Hunt, Walk)
+    f"tests_rules/{cls.__name__}-v0": cls
+    for cls in (Corridor, Race, Merge, Mass, Hunt, Walk)
 }
 RANDOM = {
     f"tests_rules/Random{k}-v0": getattr(random_rules, f"Random{k}")

@@ -105,6 +105,8 @@ MISTAKES = [
 AT_REGISTRATION = [
     ("step", "env.b[7] = 1; return 0.0, False", "outside of an array"),
     ("step", "env.p = 1", "expected reward, terminated"),
+    ("step", "return 1.0, True, 2", "truncated: expected a bool"),
+    ("step", "return super().step(env, action, rng)", r"write ArrayEnv\.step\("),
     ("step", "return 'x', False", "reward: expected a number"),
     ("step", "return 1.0, 1", "terminated: expected a bool"),
     ("observe", "out[0] = 99", r"expected Box\(0, 9"),
@@ -182,8 +184,53 @@ COMPILED = [
     ("begin", "env.b[:] = env.f, 1, 2", "an array of uint8 cannot take"),
     ("begin", "env.b[0] = env.b", "an item of an array takes a number"),
     ("begin", "env.p = env.b + 1", "compute with numbers: write a loop"),
+    ("step", "return 0.0, True, True", "each path of a rule returns as many values"),
     ("begin", "rng.shuffle(env.table)", "that can be written"),
 ]
+
+
+HELPERS = """
+import sys
+from roll_vec import rule
+
+@rule
+def sizes(env):
+    if env.p > 90:
+        env.p = sys.maxsize
+
+@rule
+def misses(env):
+    if env.p > 90:
+        return env.q
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("helper", "message"),
+    [
+        ("sizes", r"Mine\.sizes \(helpers_\w+\.py, line 5\): sys is "),
+        pytest.param(
+            "misses",
+            r"Mine: helpers_\w+\.py, line 13: return env\.q: .*env\.q",
+            marks=pytest.mark.skipif(JIT_OFF, reason="about the compiler"),
+        ),
+    ],
+)
+def test_a_mistake_in_a_helper_names_its_file(helper, message, tmp_path, monkeypatch):
+    (tmp_path / f"helpers_{helper}.py").write_text(HELPERS, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    source = SOURCE.replace("import random", f"import random, helpers_{helper}")
+    source = source.replace("STEP = 1", f"{helper} = helpers_{helper}.{helper}")
+    source = source.replace("env.p += STEP", f"{helper}(env)")
+    cls = load(tmp_path / "m.py", source=source)
+
+    def use():
+        roll_vec.register("tests_rules/Mine-v0", cls)
+        roll_vec.make_vec("tests_rules/Mine-v0", 2).reset()
+
+    with pytest.raises(InvalidOptionError, match=message):
+        use()
 
 
 def test_a_path_without_a_return_is_told(tmp_path):

@@ -97,6 +97,45 @@ def test_an_id_of_ones_own_has_a_split(id):
         find_split(id, "train")
 
 
+RACE = "tests_rules/Race-v0"
+ONE = {"length": 99, "autoreset_mode": MODES[2]}
+
+
+@pytest.mark.parametrize(
+    ("keywords", "max_steps"),
+    [({}, 12), ({"max_episode_steps": 30}, 30), ({"action_mode": "text"}, 12)],
+)
+def test_rules_truncate_and_read_the_limit_of_the_batch(keywords, max_steps):
+    envs = make(RACE, 3, **ONE, **keywords)
+    observations, infos = envs.reset(seed=4)
+    most = infos["most"]
+    assert len({*most}) > 1
+    assert (observations[:, 2:] == np.stack([[max_steps] * 3, most], 1)).all()
+    step = "left" if keywords.get("action_mode") else 0
+    for number in range(1, min(most) + 1):
+        _, rewards, _, truncations, _ = envs.step([step] * 3)
+        assert rewards.tolist() == [-number / max_steps] * 3
+        assert truncations.tolist() == (most == number).tolist()
+
+
+def test_a_single_environment_reads_the_registered_limit_or_its_own():
+    class Own(rules.Race):
+        """A race with a limit of its own."""
+
+        max_steps: int = 0
+
+    roll_vec.register("tests_rules/Own-v0", Own, 12)
+    for id, keywords, limit in (
+        (RACE, {}, 12),
+        ("tests_rules/Own-v0", {}, 12),
+        ("tests_rules/Own-v0", {"max_steps": 9}, 9),
+    ):
+        env = gymnasium.make(id, obs_mode="text", length=99, **keywords)
+        assert env.reset(seed=4)[0] == f"at 49 after 0 of {limit}"
+        ends = [env.step(0)[3] for _ in range(9)]
+        assert ends.index(True) + 1 == env.unwrapped.most
+
+
 # Plays pickled batches on, in a process that has not seen their ids.
 PLAY = """
 import hashlib, pickle, sys
@@ -105,7 +144,8 @@ digest = hashlib.sha256()
 for envs, actions in pickle.load(open(sys.argv[1], "rb")):
     rollout = envs.unroll(actions)
     state = envs.get_state()
-    for array in (rollout.rewards, rollout.terminations, *state.arrays.values()):
+    ends = rollout.terminations, rollout.truncations
+    for array in (rollout.rewards, *ends, *state.arrays.values()):
         digest.update(np.ascontiguousarray(array).tobytes())
 print(digest.hexdigest())
 """
