@@ -77,6 +77,8 @@ class Declaration(NamedTuple):
     outputs: tuple[str, ...]
     """The parts of an observation; ``("",)``: the rule ``observe`` writes one array.
     Without this rule the variable that is the observation."""
+    texts: tuple[str, ...]
+    """Variables that are copied behind the outputs, for texts of an observation."""
     level: tuple[str, ...]
     """The first variables, which a level gives a value; empty: there are no levels."""
     reset_infos: tuple[str, ...]
@@ -317,6 +319,15 @@ def _make_observe(observe, declaration, variables_type, options_type, key):
             env = view_of(variables_type(*state[0]), options_type(*state[1]), i)
             parts = row_of(output_type(*out), (), k)
             call_rule(OBSERVE, state[3], i, observe, (env, parts))
+
+    if declaration.texts:
+        num_outputs, write_parts = len(names), observe_row
+        text_type = _make_type(declaration.texts)
+
+        @compiled
+        def observe_row(i, k, state, out):
+            write_parts(i, k, state, out[:num_outputs])
+            copy_row(variables_type(*state[0]), i, text_type(*out[num_outputs:]), k)
 
     if declaration.copies_variable:
         number = declaration.variables.index(names[0])

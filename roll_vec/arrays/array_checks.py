@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, Text
 
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.rules import RULES, describe_error, describe_frame
+from roll_vec.arrays.text_parts import value_of
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.calls import OUTCOME
@@ -56,6 +57,7 @@ def check_rules(options: ArrayEnv, max_episode_steps: int | None = None) -> None
         accepted = f"`def {rule_name}(...)` marked with @roll_vec.rule"
         _require(is_rule, f"{name}.{rule_name}", accepted, each)
     _check_names(options, name)
+    _check_texts(options, name)
     _check_spaces(options, name)
     words = np.zeros((PCG_WORDS, 1), np.uint64)
     words[:, 0] = (1, 2, 3, 5, 0, 0)
@@ -98,6 +100,7 @@ def _look(options: ArrayEnv, variables: Any, limit: int) -> None:
     name, (*_, observe, legal) = type(options).__name__, options.rules()
     view = options.row_of(variables, is_writable=False, max_steps=limit)
     arrays, owner = options.allocate_observations(1), f"{name}.observe"
+    arrays = arrays[: len(options.parts)]
     if observe is None:
         owner = f"{name}.{options.observation}"
         arrays = (options.named(variables)[str(options.observation)],)
@@ -112,6 +115,12 @@ def _look(options: ArrayEnv, variables: Any, limit: int) -> None:
         value = array[0].item() if is_number else np.asarray(array[0])
         full_name = f"{owner}: {part}" if part else owner
         _require(space.contains(value), full_name, str(space), value)
+    for part, variable in options.texts.items():
+        value, method = options.named(variables)[variable][0, ...], f"{part}_text"
+        text = _run(options, method, getattr(options, method), value_of(value))
+        text_space = _texts_of(options)[part]
+        is_right = text_space.contains(text)
+        _require(is_right, f"{name}.{method}", str(text_space), text)
     if legal is not None:
         mask = Items(np.zeros(len(options.action_names), np.int8), "mask")
         _write(options, "legal", legal, view, mask)
@@ -204,6 +213,28 @@ def _check_levels(options: ArrayEnv, name: str) -> None:
         _require(seeding == "stream", owner, accepted, seeding)
 
 
+def _texts_of(options: ArrayEnv) -> dict[str, Text]:
+    """Return the parts of the observation space that are texts."""
+    space = options.observation_space
+    parts = space.spaces.items() if isinstance(space, Dict) else ()
+    return {name: part for name, part in parts if isinstance(part, Text)}
+
+
+def _check_texts(options: ArrayEnv, name: str) -> None:
+    """Check the declaration of texts, and their methods."""
+    texts, parts = options.texts, _texts_of(options)
+    is_right = isinstance(texts, Mapping) and texts.keys() == parts.keys()
+    accepted = f"a variable for each Text of a Dict observation space, {[*parts]}"
+    _require(is_right, f"{name}.texts", accepted, texts)
+    for part, variable in texts.items():
+        accepted = f"a variable, {', '.join(options.variables)}"
+        is_variable = variable in options.variables
+        _require(is_variable, f"{name}.texts[{part!r}]", accepted, variable)
+        method = getattr(options, f"{part}_text", None)
+        accepted = f"a method `def {part}_text(self, value)`"
+        _require(callable(method), f"{name}.{part}_text", accepted, method)
+
+
 def _check_spaces(options: ArrayEnv, name: str) -> None:
     """Check the actions and the space of observations."""
     actions, is_right = options.actions, False
@@ -217,7 +248,10 @@ def _check_spaces(options: ArrayEnv, name: str) -> None:
         is_right = True
     accepted = f"different names, a number up to {_MAX_ACTIONS}, or a Box"
     _require(is_right, f"{name}.actions", accepted, actions)
-    accepted = "a Box or Discrete, or a Dict or Tuple of these"
+    accepted = "a Box or Discrete, or a Dict or Tuple of these; a Dict may have texts"
+    _require(
+        len(options.parts) > 0, f"{name}.observation_space", accepted, options.texts
+    )
     for part in options.parts.values():
         is_right = isinstance(part, (Box, Discrete))
         _require(is_right, f"{name}.observation_space", accepted, part)

@@ -118,6 +118,10 @@ class ArrayEnv(TextOptions):
         it.
     reset_infos : sequence of str, of the class
         The variables that are infos of each reset.
+    texts : dict of str to str, of the class
+        The parts of a `Dict` observation that are texts, each with its variable.  For
+        the part ``mission`` the method ``mission_text(self, value)`` returns the text
+        of a number, or of an array; it is called where the variable has changed.
     observation : str or None, of the class
         The variable that is the observation, in the place of the rule ``observe``.
     OBS_MODES : dict of str to str, of the class
@@ -179,6 +183,7 @@ class ArrayEnv(TextOptions):
     infos: ClassVar[Any] = ()
     hidden_infos: ClassVar[Any] = ()
     reset_infos: ClassVar[Any] = ()
+    texts: ClassVar[Mapping[str, str]] = MappingProxyType({})
     observation: ClassVar[str | None] = None
     OBS_MODES: ClassVar[Mapping[str, str]] = {
         "array": "what the rule `observe` writes",
@@ -533,10 +538,14 @@ class ArrayEnv(TextOptions):
 
     @functools.cached_property
     def parts(self) -> dict[str, Space[Any]]:
-        """The spaces of the arrays that an observation is made of, by name."""
+        """The spaces of the arrays that an observation is made of, by name.
+
+        Those of texts are not among them.
+        """
         space = self.observation_space
         if isinstance(space, Dict):
-            return dict(space.spaces)
+            parts = space.spaces.items()
+            return {name: part for name, part in parts if name not in self.texts}
         if isinstance(space, TupleSpace):
             return {field_name(k): each for k, each in enumerate(space.spaces)}
         return {"": space}
@@ -549,13 +558,18 @@ class ArrayEnv(TextOptions):
         raise InvalidOptionError.expected(name, accepted, None)
 
     def allocate_observations(self, num_envs: int) -> Arrays:
-        """Return arrays for so many observations, as kernels write them."""
+        """Return arrays for so many observations, as kernels write them.
+
+        Behind the parts are the variables of ``texts``, each once.
+        """
         shape = (1,) if "" in self.parts else ()
+        names = dict.fromkeys(self.texts.values())
+        variables = [self.variables[name] for name in names]
         return tuple(
             # A number alone is an array of one for the rule: out[0].
             np.empty((num_envs, *(space.shape or shape)), space.dtype)
             for space in self.parts.values()
-        )
+        ) + tuple(np.empty((num_envs, *shape), dtype) for dtype, shape in variables)
 
     def make_observer(self, num_threads: int) -> Any:
         """Return what turns grids into observations and frames; None without a grid."""

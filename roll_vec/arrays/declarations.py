@@ -189,6 +189,7 @@ def declare(owner: Any) -> Declaration:
         options=tuple(owner.kernel_constants),
         infos=infos,
         outputs=outputs,
+        texts=tuple(dict.fromkeys(owner.texts.values())),
         level=tuple(owner.level_variables),
         reset_infos=tuple(name for name in infos if name in owner.reset_infos),
         lengths=tuple(axes),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import string
+
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, Text
 
 import roll_vec
 from tests.contract import random_rules
@@ -50,15 +52,18 @@ class Corridor(roll_vec.ArrayEnv):
 
 
 class Race(Corridor):
-    """Find the door within a number of steps that is drawn."""
+    """Find the door within a number of steps that is drawn; observe two texts."""
 
     state = {**Corridor.state, "steps": np.int32, "most": np.int32}
+    state["moved"] = (np.int8, 2)
     infos = ("success",)
     reset_infos = ("most",)
+    texts = {"goal": "door", "note": "moved"}
 
     @property
     def observation_space(self):
-        return Box(0, 1000, (4,), np.int32)
+        texts = {name: Text(99, charset=string.printable) for name in self.texts}
+        return Dict({**texts, "numbers": Box(0, 1000, (4,), np.int32)})
 
     @roll_vec.rule
     def begin(env, rng):
@@ -69,13 +74,22 @@ class Race(Corridor):
     def step(env, action, rng):
         reward, terminated = Corridor.step(env, action, rng=rng)
         env.steps += 1
+        env.moved[action] += action + 1
         reward -= env.steps / env.max_steps
         return reward, terminated, env.steps >= env.most
 
     @roll_vec.rule
     def observe(env, out):
-        Corridor.observe(env, out=out)
-        out[2:] = env.max_steps, env.most
+        Corridor.observe(env, out=out.numbers)
+        out.numbers[2:] = env.max_steps, env.most
+
+    def goal_text(self, door):
+        """Return where the door is."""
+        return f"go {'right' if door else 'left'}"
+
+    def note_text(self, moved):
+        """Return how often the player went left and right."""
+        return " ".join(map(str, moved.tolist()))
 
     def text(self, env):
         return f"at {env.position} after {env.steps} of {env.max_steps}"

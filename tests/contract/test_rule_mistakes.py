@@ -5,6 +5,7 @@ import importlib.util
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.spaces import Dict, Text
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError, RollVecError
@@ -166,6 +167,26 @@ CLASHES = [
 def test_names_kinds_and_boards_that_cannot_be_are_told(change, told):
     with pytest.raises(InvalidOptionError, match=told):
         roll_vec.register("tests_rules/Mine-v0", type("Mine", (WALK,), change))
+
+
+NO_TEXTS = [
+    ({"texts": {"goal": "door", "note": "x"}}, r"texts\['note'\]: expected a variable"),
+    ({"goal_text": lambda _, door: door}, r"goal_text: expected Text\("),
+    ({"note_text": None}, "note_text: expected a method `def note_text"),
+    ({"note_text": lambda _, moved: moved.x}, "note_text: .*no attribute 'x'"),
+    ({"observation_space": Dict(goal=Text(9))}, r"texts: expected .*\['goal'\], got"),
+    (
+        {"observation_space": Dict(goal=Text(9), note=Text(9))},
+        "observation_space: .*a Box",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), NO_TEXTS)
+def test_texts_have_variables_and_methods(change, message):
+    cls = type("Mine", (FAMILIES["tests_rules/Race-v0"],), change)
+    with pytest.raises(InvalidOptionError, match=rf"^Mine\.{message}"):
+        roll_vec.register("tests_rules/Mine-v0", cls, 9)
 
 
 @pytest.mark.parametrize(

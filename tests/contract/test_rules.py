@@ -110,12 +110,43 @@ def test_rules_truncate_and_read_the_limit_of_the_batch(keywords, max_steps):
     observations, infos = envs.reset(seed=4)
     most = infos["most"]
     assert len({*most}) > 1
-    assert (observations[:, 2:] == np.stack([[max_steps] * 3, most], 1)).all()
+    assert (
+        observations["numbers"][:, 2:] == np.stack([[max_steps] * 3, most], 1)
+    ).all()
     step = "left" if keywords.get("action_mode") else 0
     for number in range(1, min(most) + 1):
         _, rewards, _, truncations, _ = envs.step([step] * 3)
         assert rewards.tolist() == [-number / max_steps] * 3
         assert truncations.tolist() == (most == number).tolist()
+
+
+@pytest.mark.parametrize("copy", [True, False])
+@pytest.mark.parametrize("mode", MODES)
+def test_texts_of_parts_are_made_where_their_variable_changed(mode, copy, monkeypatch):
+    calls = []
+    for name in ("goal_text", "note_text"):
+        method = getattr(rules.Race, name)
+
+        def count(self, value, method=method):
+            calls.append(method(self, value))
+            return calls[-1]
+
+        monkeypatch.setattr(rules.Race, name, count)
+    envs = make(RACE, length=99, autoreset_mode=mode, copy=copy, max_episode_steps=30)
+    observations, _ = envs.reset(seed=[3, 3, 3, 3])
+    goals = observations["goal"]
+    assert goals == (goals[0],) * 4
+    assert observations["note"] == ("0 0",) * 4
+    assert len(calls) == 8
+    calls.clear()
+    envs.step([0, 0, 1, 1])
+    observations = envs.step([1, 0, 1, 0])[0]
+    assert observations["note"] == ("1 2", "2 0", "0 4", "1 2")
+    assert (observations["goal"], len(calls)) == (goals, 8)
+    calls.clear()
+    envs.reset(options={"reset_mask": np.array([False, True, False, True])})
+    observations = envs.step([0] * 4)[0]
+    assert observations["note"] == ("2 2", "1 0", "1 4", "1 0")
 
 
 def test_a_single_environment_reads_the_registered_limit_or_its_own():
