@@ -11,7 +11,8 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, Text
 
 from roll_vec.arrays.array_env import ArrayEnv
-from roll_vec.arrays.rules import RULES, describe_error, describe_frame
+from roll_vec.arrays.grid_env import GridEnv
+from roll_vec.arrays.rules import describe_error, describe_frame
 from roll_vec.arrays.text_parts import value_of
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
@@ -49,13 +50,17 @@ def check_rules(options: ArrayEnv, max_episode_steps: int | None = None) -> None
     """
     name = type(options).__name__
     _check_levels(options, name)
-    for rule_name, each in zip(RULES, options.rules(), strict=True):
+    for rule_name, each in zip(options.rule_names, options.rules(), strict=True):
         is_optional = rule_name == "legal"
         if rule_name == "observe":
             is_optional = options.observation is not None
         is_rule = isinstance(each, Rule) or (each is None and is_optional)
         accepted = f"`def {rule_name}(...)` marked with @roll_vec.rule"
         _require(is_rule, f"{name}.{rule_name}", accepted, each)
+    draw = getattr(type(options), "draw", None)
+    is_right = draw is None or (isinstance(draw, Rule) and isinstance(options, GridEnv))
+    accepted = "`def draw(env, out)` marked with @roll_vec.rule, of a roll_vec.GridEnv"
+    _require(is_right, f"{name}.draw", accepted, draw)
     _check_names(options, name)
     _check_texts(options, name)
     _check_spaces(options, name)
@@ -109,13 +114,18 @@ def _look(options: ArrayEnv, variables: Any, limit: int) -> None:
         out: Any = Items(arrays[0][0], "out")
         if "" not in options.parts:
             out = Row(namedtuple("Row", options.parts)(*arrays), (), 0)
-        _write(options, "observe", observe, view, out)
+        _write(options, options.rule_names[2], observe, view, out)
     for (part, space), array in zip(options.parts.items(), arrays, strict=True):
         is_number = isinstance(space, Discrete)
         value = array[0].item() if is_number else np.asarray(array[0])
         full_name = f"{owner}: {part}" if part else owner
         _require(space.contains(value), full_name, str(space), value)
-    for part, variable in options.texts.items():
+    if isinstance(options, GridEnv) and options.draw is not None:
+        codes = np.zeros(options.grid_shape, np.uint8)
+        _write(options, "draw", options.draw, view, Items(codes, "out"))
+        highest, count = int(codes.max()), options.FAMILY.num_codes
+        _require(highest < count, f"{name}.draw", f"codes below {count}", highest)
+    for part, variable in options.text_variables.items():
         value, method = options.named(variables)[variable][0, ...], f"{part}_text"
         text = _run(options, method, getattr(options, method), value_of(value))
         text_space = _texts_of(options)[part]

@@ -464,9 +464,15 @@ class ArrayEnv(TextOptions):
 
     # ---------------------------------------------------------------- kernels
 
+    # In the order of `roll_vec.kernels.calls`.
+    @property
+    def rule_names(self) -> tuple[str, ...]:
+        """The names of the rules begin, step, observe and legal."""
+        return RULES
+
     def rules(self) -> list[Any]:
-        """Return the rules begin, step, observe and legal; None for one that is not."""
-        return [getattr(type(self), name, None) for name in RULES]
+        """Return the rules of `rule_names`; None for one that is not."""
+        return [getattr(type(self), name, None) for name in self.rule_names]
 
     @functools.cached_property
     def code(self) -> RuleCode:
@@ -557,13 +563,18 @@ class ArrayEnv(TextOptions):
         accepted = "a Box or Discrete, or a Dict or Tuple of these"
         raise InvalidOptionError.expected(name, accepted, None)
 
+    @property
+    def text_variables(self) -> Mapping[str, str]:
+        """The variable of each text that observations have."""
+        return self.texts
+
     def allocate_observations(self, num_envs: int) -> Arrays:
         """Return arrays for so many observations, as kernels write them.
 
-        Behind the parts are the variables of ``texts``, each once.
+        Behind the parts are the variables of texts, each once.
         """
         shape = (1,) if "" in self.parts else ()
-        names = dict.fromkeys(self.texts.values())
+        names = dict.fromkeys(self.text_variables.values())
         variables = [self.variables[name] for name in names]
         return tuple(
             # A number alone is an array of one for the rule: out[0].

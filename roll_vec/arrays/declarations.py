@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from roll_vec.arrays.rule_code import RuleCode, hash_lines
+from roll_vec.arrays.rules import RULES
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.families import Declaration, GameKernels, make_family
 from roll_vec.options import (
@@ -189,7 +190,7 @@ def declare(owner: Any) -> Declaration:
         options=tuple(owner.kernel_constants),
         infos=infos,
         outputs=outputs,
-        texts=tuple(dict.fromkeys(owner.texts.values())),
+        texts=tuple(dict.fromkeys(owner.text_variables.values())),
         level=tuple(owner.level_variables),
         reset_infos=tuple(name for name in infos if name in owner.reset_infos),
         lengths=tuple(axes),
@@ -229,5 +230,7 @@ def make_kernels(
     # An edit of a kernel of the package compiles all of them anew.
     tuned = tuned_step and (tuned_step.__module__, tuned_step.__qualname__)
     key = hash_lines([code.digest, repr((declaration, tuned))])
-    family: GameKernels = make_family(code.rules, declaration, key, tuned_step)
+    # A picture that is not observed is drawn as Python.
+    rules = code.rules[: len(RULES)]
+    family: GameKernels = make_family(rules, declaration, key, tuned_step)
     return family

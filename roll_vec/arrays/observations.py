@@ -101,7 +101,8 @@ class ObservedEngine(Engine):
         self.observer: Any = options.make_observer(self.kernel_threads)
         mode, parts = options.obs_mode, options.parts
         self.observes_text = mode == "text" and options.writes_texts
-        self._texts_of_parts = TextParts(options, n) if options.texts else None
+        has_texts = len(options.text_variables) > 0
+        self._texts_of_parts = TextParts(options, n) if has_texts else None
         # Whether kernels write cell codes, and whether observations are made of them.
         self._observes_codes = self.observer and mode == self.observer.obs_mode
         self._makes_others = self._observes_codes and mode != "grid"
@@ -255,7 +256,7 @@ class ObservedEngine(Engine):
         arrays = options.allocate_observations(0)[:count]
         pairs = zip(self._parts_of(out), arrays, strict=True)
         shaped = [each.reshape(num_rows, *array.shape[1:]) for each, array in pairs]
-        if options.texts:
+        if options.text_variables:
             shaped += options.allocate_observations(num_rows)[count:]
         return tuple(shaped)
 

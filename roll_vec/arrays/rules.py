@@ -20,7 +20,6 @@ from roll_vec.kernels._jit import IS_COMPILED, Rule
 from roll_vec.kernels.rng.generator import NOT_SHUFFLED
 from roll_vec.kernels.rows import INDICES
 
-# In the order of `roll_vec.kernels.calls`.
 RULES = ("begin", "step", "observe", "legal")
 # Lines of numba's errors that say nothing of the fault.
 _NOISE = re.compile(r"Failed in|During:|File |There are|Rejected|\s|-|$")
@@ -152,7 +151,7 @@ def explain_failure(
     marks, elapsed_steps[rows] = elapsed_steps[rows], 0
     if not len(rows) or isinstance(error, RollVecError):
         return error
-    rule = RULES[-1 - marks[0]]
+    rule = options.rule_names[-1 - marks[0]]
     where, more = f"{options.name}.{rule}", ""
     if IS_COMPILED:
         more = "; with NUMBA_DISABLE_JIT=1 the message has its line"

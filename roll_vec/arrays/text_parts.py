@@ -60,16 +60,16 @@ class TextParts:
     Parameters
     ----------
     options : ArrayEnv
-        With ``texts``.
+        With ``text_variables``.
     num_envs : int
     """
 
     def __init__(self, options: Any, num_envs: int) -> None:
-        variables = list(dict.fromkeys(options.texts.values()))
+        variables = list(dict.fromkeys(options.text_variables.values()))
         arrays = dict(zip(options.variables, options.allocate(num_envs), strict=True))
         self._memories = [
             (part, variables.index(name), _Memory(arrays[name].copy()))
-            for part, name in options.texts.items()
+            for part, name in options.text_variables.items()
         ]
 
     def read(self, options: Any, arrays: Sequence[Any], rows: Any) -> Texts:
@@ -93,4 +93,6 @@ class TextParts:
         steps = [
             self.read(options, step, slice(None)) for step in zip(*arrays, strict=True)
         ]
-        return {part: tuple(step[part] for step in steps) for part in options.texts}
+        return {
+            part: tuple(step[part] for step in steps) for part, *_ in self._memories
+        }

@@ -51,9 +51,15 @@ class Corridor(roll_vec.ArrayEnv):
         return [int(way > 0)] * abs(way)
 
 
-class Race(Corridor):
+class Race(roll_vec.GridEnv, Corridor):
     """Find the door within a number of steps that is drawn; observe two texts."""
 
+    tile_size: int = 3
+    cells = (
+        roll_vec.Cell(".", "floor", (230, 230, 220)),
+        roll_vec.Cell("@", "player", (200, 60, 60)),
+        roll_vec.Cell("D", "door", (60, 60, 160)),
+    )
     state = {**Corridor.state, "steps": np.int32, "most": np.int32}
     state["moved"] = (np.int8, 2)
     infos = ("success",)
@@ -62,7 +68,7 @@ class Race(Corridor):
 
     @property
     def observation_space(self):
-        texts = {name: Text(99, charset=string.printable) for name in self.texts}
+        texts: dict = {name: Text(99, charset=string.printable) for name in self.texts}
         return Dict({**texts, "numbers": Box(0, 1000, (4,), np.int32)})
 
     @roll_vec.rule
@@ -82,6 +88,24 @@ class Race(Corridor):
     def observe(env, out):
         Corridor.observe(env, out=out.numbers)
         out.numbers[2:] = env.max_steps, env.most
+
+    @property
+    def grid_shape(self):
+        """Rows and columns of pictures."""
+        return 1, self.length
+
+    @property
+    def tiles(self):
+        """The tiles of the cells, each of a colour."""
+        tiles = np.zeros((3, self.tile_size, self.tile_size, 3), np.uint8)
+        tiles[1:] = 70
+        tiles[2, :, 0] = 90
+        return tiles
+
+    @roll_vec.rule
+    def draw(env, out):
+        out[0, env.door] = 2
+        out[0, env.last - env.position] = 1
 
     def goal_text(self, door):
         """Return where the door is."""

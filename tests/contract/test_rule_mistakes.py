@@ -17,6 +17,12 @@ pytestmark = pytest.mark.usefixtures("forgets_ids")
 
 WALK = FAMILIES["tests_rules/Walk-v0"]
 
+
+def fill(env, out):
+    """Draw what has no cell."""
+    out[:] = 9
+
+
 SOURCE = """
 import random
 import numpy as np
@@ -169,6 +175,32 @@ def test_names_kinds_and_boards_that_cannot_be_are_told(change, told):
         roll_vec.register("tests_rules/Mine-v0", type("Mine", (WALK,), change))
 
 
+RACE = FAMILIES["tests_rules/Race-v0"]
+NO_PICTURES = [
+    ({"draw": lambda env, out: None}, r"draw: expected `def draw\(env, out\)` marked"),
+    (
+        {"draw": roll_vec.rule(lambda env, out: out.fill(9))},
+        r"draw: line \d+: .*'fill'",
+    ),
+    ({"draw": roll_vec.rule(fill)}, "draw: expected codes below 3, got 9"),
+    ({"grid_shape": roll_vec.GridEnv.grid_shape}, "grid_shape: expected the rows and"),
+    ({"tiles": np.zeros((3, 4, 5, 3), np.uint8)}, r"tiles: expected .* \(3, S, S, 3\)"),
+    ({"tiles": property(lambda _: np.zeros(3))}, r"tiles: expected .* \(3, S, S, 3\)"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), NO_PICTURES)
+def test_pictures_have_a_rule_a_shape_and_tiles(change, message):
+    with pytest.raises(InvalidOptionError, match=rf"^Mine\.{message}"):
+        roll_vec.register("tests_rules/Mine-v0", type("Mine", (RACE,), change), 9)
+
+
+def test_a_game_without_cells_draws_nothing():
+    cls = type("Mine", (FAMILIES["tests_rules/Corridor-v0"],), {"draw": RACE.draw})
+    with pytest.raises(InvalidOptionError, match=r"of a roll_vec\.GridEnv, got"):
+        roll_vec.register("tests_rules/Mine-v0", cls)
+
+
 NO_TEXTS = [
     ({"texts": {"goal": "door", "note": "x"}}, r"texts\['note'\]: expected a variable"),
     ({"goal_text": lambda _, door: door}, r"goal_text: expected Text\("),
@@ -184,7 +216,7 @@ NO_TEXTS = [
 
 @pytest.mark.parametrize(("change", "message"), NO_TEXTS)
 def test_texts_have_variables_and_methods(change, message):
-    cls = type("Mine", (FAMILIES["tests_rules/Race-v0"],), change)
+    cls = type("Mine", (RACE,), change)
     with pytest.raises(InvalidOptionError, match=rf"^Mine\.{message}"):
         roll_vec.register("tests_rules/Mine-v0", cls, 9)
 

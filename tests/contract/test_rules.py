@@ -149,6 +149,28 @@ def test_texts_of_parts_are_made_where_their_variable_changed(mode, copy, monkey
     assert observations["note"] == ("2 2", "1 0", "1 4", "1 0")
 
 
+def test_a_rule_draws_pictures_beside_other_observations():
+    more = {"tile_size": 2, "render_mode": "rgb_array"}
+    envs = make(RACE, 2, render_scale=3, **more)
+    observations, _ = envs.reset(seed=1)
+    doors = observations["numbers"][:, 1]
+    envs.step([0, 1])
+    # Positions 1 and 3 of 5, seen in a mirror.
+    codes = np.zeros((2, 1, 5), np.uint8)
+    codes[[0, 1], 0, doors], codes[[0, 1], 0, [3, 1]] = 2, 1
+    tiles = rules.Race(tile_size=2).tiles
+    pictures = tiles[codes].transpose(0, 1, 3, 2, 4, 5).reshape(2, 2, 10, 3)
+    assert_same(np.stack(envs.render()), pictures.repeat(3, 1).repeat(3, 2))
+    for mode, expected in ("grid", codes), ("rgb", pictures):
+        envs = make(RACE, 2, obs_mode=mode, **more)
+        envs.reset(seed=1)
+        observations = envs.step([0, 1])[0]
+        assert_same(observations, expected)
+        assert observations in envs.observation_space
+    twin = pickle.loads(pickle.dumps(envs))
+    assert_same(np.stack(twin.render()), pictures)
+
+
 def test_a_single_environment_reads_the_registered_limit_or_its_own():
     class Own(rules.Race):
         """A race with a limit of its own."""
