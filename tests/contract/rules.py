@@ -95,6 +95,11 @@ class Race(roll_vec.GridEnv, Corridor):
         return 1, self.length
 
     @property
+    def far(self):
+        """The last column, which no other rule reads."""
+        return self.length - 1
+
+    @property
     def tiles(self):
         """The tiles of the cells, each of a colour."""
         tiles = np.zeros((3, self.tile_size, self.tile_size, 3), np.uint8)
@@ -105,7 +110,7 @@ class Race(roll_vec.GridEnv, Corridor):
     @roll_vec.rule
     def draw(env, out):
         out[0, env.door] = 2
-        out[0, env.last - env.position] = 1
+        out[0, env.far - env.position] = 1
 
     def goal_text(self, door):
         """Return where the door is."""

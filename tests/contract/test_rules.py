@@ -167,6 +167,16 @@ def test_a_rule_draws_pictures_beside_other_observations():
         observations = envs.step([0, 1])[0]
         assert_same(observations, expected)
         assert observations in envs.observation_space
+    mine = {"observe": None, "observation": "moved", "texts": {}, "__doc__": "A race."}
+    mine["observation_space"] = Box(0, 99, (2,), np.int8)
+    roll_vec.register("tests_rules/Mine-v0", type("Mine", (rules.Race,), mine), 9)
+    plain = make("tests_rules/Mine-v0", 2, render_mode="rgb_array")
+    plain.reset(seed=1)
+    assert [plain.step([1, 1])[0].tolist() for _ in "12"][-1] == [[0, 4]] * 2
+    # Values beyond the codes of cells.
+    plain = gymnasium.make("tests_rules/Mine-v0").unwrapped
+    plain.reset(seed=1)
+    plain.set_state({**plain.get_state(), "moved": np.array([0, 9], np.int8)})
     twin = pickle.loads(pickle.dumps(envs))
     assert_same(np.stack(twin.render()), pictures)
 
