@@ -45,7 +45,7 @@ ARRAY_MODES = {
         "pixels",
     ),
     "rgb": ArrayMode(
-        "a tile of 16 by 16 pixels for each cell",
+        "a square tile for each cell",
         lambda _, h, w, s: (s * h, s * w, 3),
         255,
         kernels.write_tiles,
