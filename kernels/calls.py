@@ -54,7 +54,7 @@ _PAIR, _TRIPLE = 2, 3
 @intrinsic
 def _complete_compiled(typing_context, outcome):
     values: Any = getattr(outcome, "type", outcome)  # of an optional tuple
-    items = tuple(values) if isinstance(values, types.BaseTuple) else ()
+    items = getattr(values, "types", ())
     if len(items) not in (_PAIR, _TRIPLE):
         message = f"step: expected {OUTCOME} as its return value, got {outcome}"
         raise TypingError(message)

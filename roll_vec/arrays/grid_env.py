@@ -245,7 +245,7 @@ def _make_family(cls: type[GridEnv], tiles: Any) -> GridFamily:
             raise InvalidOptionError.expected(f"{cls.__name__}.cells", accepted, each)
         cells.append(cell)
     if tiles is not None:
-        shape = getattr(tiles, "shape", ())
+        shape: Any = getattr(tiles, "shape", ())
         is_square = len(shape) == 4 and shape == (len(cells), shape[1], shape[1], 3)
         if not is_square or tiles.dtype != np.uint8 or 0 in shape:
             accepted = f"an array of uint8 of shape ({len(cells)}, S, S, 3)"
