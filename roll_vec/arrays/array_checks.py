@@ -13,7 +13,7 @@ from gymnasium.spaces import Box, Dict, Discrete, Text
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.grid_env import GridEnv
 from roll_vec.arrays.rules import describe_error, describe_frame
-from roll_vec.arrays.text_parts import value_of
+from roll_vec.arrays.text_parts import values_of
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
 from roll_vec.kernels.calls import OUTCOME
@@ -126,8 +126,8 @@ def _look(options: ArrayEnv, variables: Any, limit: int) -> None:
         highest, count = int(codes.max()), options.FAMILY.num_codes
         _require(highest < count, f"{name}.draw", f"codes below {count}", highest)
     for part, variable in options.text_variables.items():
-        value, method = options.named(variables)[variable][0, ...], f"{part}_text"
-        text = _run(options, method, getattr(options, method), value_of(value))
+        values, method = options.named(variables)[variable], f"{part}_text"
+        text = _run(options, method, getattr(options, method), *values_of(values))
         text_space = _texts_of(options)[part]
         is_right = text_space.contains(text)
         _require(is_right, f"{name}.{method}", str(text_space), text)

@@ -306,7 +306,8 @@ class ObservedEngine(Engine):
         if not texts:
             return observations
         # In the order of the space.
-        return {name: observations[name] for name in options.observation_space}
+        names: Any = self.single_observation_space
+        return {name: observations[name] for name in names}
 
     def _check_codes(self, codes: NDArray[Any]) -> None:
         """Refuse codes that have no looks; kernels would read outside of tables."""

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 Texts = dict[str, tuple[str, ...]]
 
 
-def value_of(array: NDArray[Any]) -> Any:
-    """Return a value as methods get it: a number of Python, or an array to read."""
-    if array.ndim == 0:
-        return array.item()
+def values_of(array: NDArray[Any]) -> list[Any]:
+    """Return values as methods get them: numbers of Python, or arrays to read."""
+    if array.ndim == 1:
+        return array.tolist()  # type: ignore[no-any-return]
     array = array.view()
     array.flags.writeable = False
-    return array
+    return list(array)
 
 
 class _Memory:
@@ -39,12 +39,10 @@ class _Memory:
         is_all = isinstance(rows, slice)
         if is_all and not len(changed) and self.batch is not None:
             return self.batch
-        env_ids, method = (
-            np.arange(len(self.values))[rows],
-            getattr(options, f"{part}_text"),
-        )
-        for j in changed.tolist():
-            self.texts[env_ids[j]] = method(value_of(values[j, ...]))
+        method = getattr(options, f"{part}_text")
+        env_ids = np.arange(len(self.values))[rows][changed].tolist()
+        for env_id, value in zip(env_ids, values_of(values[changed]), strict=True):
+            self.texts[env_id] = method(value)
         if len(changed):
             self.values[rows], self.is_known[rows] = values, True
             self.batch = None
