@@ -83,12 +83,12 @@ class GridEnv(ArrayEnv):
     render_scale: int = 1  # type: ignore[misc]
 
     def __init_subclass__(cls, **keywords: Any) -> None:
-        if cls.draw is not None and "array" not in cls.OBS_MODES:
+        if cls.draw is not None and cls.OBS_MODES is OBS_MODES:
             cls.OBS_MODES = {"array": ArrayEnv.OBS_MODES["array"], **cls.OBS_MODES}
             if "obs_mode" not in vars(cls):
                 cls.obs_mode = "array"
-            if cls.observation not in cls.state:
-                cls.observation = None
+        if cls.draw is not None and cls.observation not in cls.state:
+            cls.observation = None
         super().__init_subclass__(**keywords)
         if isinstance(cls.tiles, (property, cached_property)):
             family: Any = cached_property(lambda self: _make_family(cls, self.tiles))
