@@ -64,6 +64,7 @@ class _Callee(CPUDispatcher):
         called is not compiled again.
         """
         args = tuple(map(types.unliteral, args))
+        kws = {name: types.unliteral(value) for name, value in dict(kws).items()}
         if args not in self.overloads and args in self._owner_overloads:
             self.add_overload(self._owner_overloads[args])
         return super().get_call_template(args, kws)

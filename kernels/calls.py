@@ -6,6 +6,7 @@ A traceback of compiled code has no frames of the functions that led to an excep
 from typing import Any
 
 from numba.core import cgutils, types
+from numba.core.errors import TypingError
 from numba.core.extending import intrinsic
 from numba.core.imputils import fix_returning_optional
 
@@ -45,6 +46,35 @@ def _call_plain(number, marks, i, rule, arguments):
         marks[i] = -1 - number
         raise
 
+
+OUTCOME = "reward, terminated, or reward, terminated, truncated"
+_PAIR, _TRIPLE = 2, 3
+
+
+@intrinsic
+def _complete_compiled(typing_context, outcome):
+    values: Any = getattr(outcome, "type", outcome)  # of an optional tuple
+    items = getattr(values, "types", ())
+    if len(items) not in (_PAIR, _TRIPLE):
+        message = f"step: expected {OUTCOME} as its return value, got {outcome}"
+        raise TypingError(message)
+    result = types.Tuple((*items, types.boolean)[:_TRIPLE])
+
+    def lower(context, builder, sig, args):
+        parts = cgutils.unpack_tuple(builder, args[0], len(items))
+        if len(parts) == _PAIR:
+            parts.append(context.get_constant(types.boolean, False))
+        return context.make_tuple(builder, result, parts)
+
+    return result(values), lower
+
+
+def _complete_plain(outcome):
+    return outcome if len(outcome) == _TRIPLE else (*outcome, False)
+
+
+complete: Any = _complete_compiled if IS_COMPILED else _complete_plain
+"""Return what a rule ``step`` has returned, with False where nothing is truncated."""
 
 call_rule: Any = _call_compiled if IS_COMPILED else _call_plain
 """Return ``rule(*arguments)``; ``marks[i]`` is ``-1 - number`` where it raises."""

@@ -8,7 +8,8 @@ numbers and arrays.  The rules see one environment, see `.rows`, and a generator
     begin(env, rng)                  begins an episode; all variables are 0 before, but
                                      for those of its level, where there are levels
     begin(env, rng, seed)            the same, with the seed of the episode
-    step(env, action, rng)           takes one action; returns reward, terminated
+    step(env, action, rng)           takes one action; returns reward, terminated, or
+                                     reward, terminated, truncated
     observe(env, out)                writes the observation
     legal(env, mask)                 writes 1 for each action that is possible
 
@@ -38,7 +39,7 @@ import numpy as np
 
 from ._jit import IS_COMPILED, kernel
 from .bound import make_play, make_step, make_step_and_reset
-from .calls import BEGIN, LEGAL, OBSERVE, STEP, call_rule
+from .calls import BEGIN, LEGAL, OBSERVE, STEP, call_rule, complete
 from .outcomes import reaches_limit
 from .rng.pcg64 import fold_in, pcg_seed
 from .unroll import make_unroll
@@ -76,6 +77,8 @@ class Declaration(NamedTuple):
     outputs: tuple[str, ...]
     """The parts of an observation; ``("",)``: the rule ``observe`` writes one array.
     Without this rule the variable that is the observation."""
+    texts: tuple[str, ...]
+    """Variables that are copied behind the outputs, for texts of an observation."""
     level: tuple[str, ...]
     """The first variables, which a level gives a value; empty: there are no levels."""
     reset_infos: tuple[str, ...]
@@ -317,6 +320,15 @@ def _make_observe(observe, declaration, variables_type, options_type, key):
             parts = row_of(output_type(*out), (), k)
             call_rule(OBSERVE, state[3], i, observe, (env, parts))
 
+    if declaration.texts:
+        num_outputs, write_parts = len(names), observe_row
+        text_type = _make_type(declaration.texts)
+
+        @compiled
+        def observe_row(i, k, state, out):
+            write_parts(i, k, state, out[:num_outputs])
+            copy_row(variables_type(*state[0]), i, text_type(*out[num_outputs:]), k)
+
     if declaration.copies_variable:
         number = declaration.variables.index(names[0])
 
@@ -379,16 +391,17 @@ def make_family(rules, declaration, key, tuned_step=None):
             # With the JIT off a number of Python, not of numpy.
             action = int(actions[k]) - first_action
             if action >= 0 or takes_invalid:
-                reward, terminated = step(env, action, rng)
-                return np.float64(reward), bool(terminated)
-            return invalid_reward, False
+                reward, terminated, truncated = complete(step(env, action, rng))
+                return np.float64(reward), bool(terminated), bool(truncated)
+            return invalid_reward, False, False
 
     else:
 
         @compiled
         def take_action(env, actions, k, rules, rng):
-            reward, terminated = step(env, action_at(actions, k), rng)
-            return np.float64(reward), bool(terminated)
+            outcome = step(env, action_at(actions, k), rng)
+            reward, terminated, truncated = complete(outcome)
+            return np.float64(reward), bool(terminated), bool(truncated)
 
     @compiled
     def play_row(i, at, actions, skip_mask, rules, state, results, infos):
@@ -406,8 +419,8 @@ def make_family(rules, declaration, key, tuned_step=None):
             arguments = env, actions, k, rules, rng
             outcome = call_rule(STEP, elapsed_steps, i, take_action, arguments)
             elapsed_steps[i] += 1
-            rewards[k], terminations[k] = outcome
-            truncations[k] = reaches_limit(elapsed_steps[i], rules[1])
+            rewards[k], terminations[k], truncated = outcome
+            truncations[k] = truncated | reaches_limit(elapsed_steps[i], rules[1])
             copy_row(named, i, infos_type(*infos), k)
 
     if tuned_step is None:

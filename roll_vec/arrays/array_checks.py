@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, Text
 
 from roll_vec.arrays.array_env import ArrayEnv
-from roll_vec.arrays.rules import RULES, describe_error, describe_frame
+from roll_vec.arrays.grid_env import GridEnv
+from roll_vec.arrays.rules import describe_error, describe_frame
+from roll_vec.arrays.text_parts import values_of
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels._jit import Rule
+from roll_vec.kernels.calls import OUTCOME
 from roll_vec.kernels.families import takes_seed
 from roll_vec.kernels.rng.generator import PlainGenerator
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
@@ -35,8 +38,10 @@ _STEPS = 20
 _MAX_ACTIONS = 1 << 16
 
 
-def check_rules(options: ArrayEnv) -> None:
+def check_rules(options: ArrayEnv, max_episode_steps: int | None = None) -> None:
     """Check the declarations of a class, and run its rules for some steps.
+
+    ``max_episode_steps`` is what rules read where the class has no limit of its own.
 
     Raises
     ------
@@ -45,19 +50,25 @@ def check_rules(options: ArrayEnv) -> None:
     """
     name = type(options).__name__
     _check_levels(options, name)
-    for rule_name, each in zip(RULES, options.rules(), strict=True):
+    for rule_name, each in zip(options.rule_names, options.rules(), strict=True):
         is_optional = rule_name == "legal"
         if rule_name == "observe":
             is_optional = options.observation is not None
         is_rule = isinstance(each, Rule) or (each is None and is_optional)
         accepted = f"`def {rule_name}(...)` marked with @roll_vec.rule"
         _require(is_rule, f"{name}.{rule_name}", accepted, each)
+    draw = getattr(type(options), "draw", None)
+    is_right = draw is None or (isinstance(draw, Rule) and isinstance(options, GridEnv))
+    accepted = "`def draw(env, out)` marked with @roll_vec.rule, of a roll_vec.GridEnv"
+    _require(is_right, f"{name}.draw", accepted, draw)
     _check_names(options, name)
+    _check_texts(options, name)
     _check_spaces(options, name)
     words = np.zeros((PCG_WORDS, 1), np.uint64)
     words[:, 0] = (1, 2, 3, 5, 0, 0)
     rng, variables = PlainGenerator(words, 0), options.allocate(1)
-    env = options.row_of(variables)
+    limit = getattr(options, "max_steps", None) or max_episode_steps or 0
+    env = options.row_of(variables, max_steps=limit)
     begin, step, *_ = options.rules()
     if options.level_variables:
         provider: Any = options.make_provider(1)
@@ -66,7 +77,7 @@ def check_rules(options: ArrayEnv) -> None:
             array[...] = values[indices]
     seed = (0,) if takes_seed(begin) else ()
     _write(options, "begin", begin, env, rng, *seed)
-    _look(options, variables)
+    _look(options, variables, limit)
     for number in range(_STEPS):
         action: Any
         if isinstance(options.actions, Box):
@@ -75,24 +86,26 @@ def check_rules(options: ArrayEnv) -> None:
         else:
             action = number % len(options.action_names)
         result = _run(options, "step", step, env, action, rng)
-        is_pair = isinstance(result, tuple) and len(result) == 2
-        accepted = "reward, terminated as its return value"
-        _require(is_pair, f"{name}.step", accepted, result)
-        reward, terminated = result
-        is_bool = isinstance(terminated, (bool, np.bool_))
-        _require(is_bool, f"{name}.step: terminated", "a bool", terminated)
+        is_outcome = isinstance(result, tuple) and len(result) in (2, 3)
+        accepted = f"{OUTCOME} as its return value"
+        _require(is_outcome, f"{name}.step", accepted, result)
+        reward, *ends = result
+        for end, value in zip(("terminated", "truncated"), ends, strict=False):
+            is_bool = isinstance(value, (bool, np.bool_))
+            _require(is_bool, f"{name}.step: {end}", "a bool", value)
         is_number = isinstance(reward, (bool, int, float, np.number))
         _require(is_number, f"{name}.step: reward", "a number", reward)
-        _look(options, variables)
-        if terminated:
+        _look(options, variables, limit)
+        if any(ends):
             break
 
 
-def _look(options: ArrayEnv, variables: Any) -> None:
+def _look(options: ArrayEnv, variables: Any, limit: int) -> None:
     """Check the observation, the mask and the text of an environment."""
     name, (*_, observe, legal) = type(options).__name__, options.rules()
-    view = options.row_of(variables, is_writable=False)
+    view = options.row_of(variables, is_writable=False, max_steps=limit)
     arrays, owner = options.allocate_observations(1), f"{name}.observe"
+    arrays = arrays[: len(options.parts)]
     if observe is None:
         owner = f"{name}.{options.observation}"
         arrays = (options.named(variables)[str(options.observation)],)
@@ -101,18 +114,30 @@ def _look(options: ArrayEnv, variables: Any) -> None:
         out: Any = Items(arrays[0][0], "out")
         if "" not in options.parts:
             out = Row(namedtuple("Row", options.parts)(*arrays), (), 0)
-        _write(options, "observe", observe, view, out)
+        _write(options, options.rule_names[2], observe, view, out)
     for (part, space), array in zip(options.parts.items(), arrays, strict=True):
         is_number = isinstance(space, Discrete)
         value = array[0].item() if is_number else np.asarray(array[0])
         full_name = f"{owner}: {part}" if part else owner
         _require(space.contains(value), full_name, str(space), value)
+    if isinstance(options, GridEnv) and options.draw is not None:
+        codes = np.zeros(options.grid_shape, np.uint8)
+        _write(options, "draw", options.draw, view, Items(codes, "out"))
+        highest, count = int(codes.max()), options.FAMILY.num_codes
+        _require(highest < count, f"{name}.draw", f"codes below {count}", highest)
+    for part, variable in options.text_variables.items():
+        values, method = options.named(variables)[variable], f"{part}_text"
+        text = _run(options, method, getattr(options, method), *values_of(values))
+        text_space = _texts_of(options)[part]
+        is_right = text_space.contains(text)
+        _require(is_right, f"{name}.{method}", str(text_space), text)
     if legal is not None:
         mask = Items(np.zeros(len(options.action_names), np.int8), "mask")
         _write(options, "legal", legal, view, mask)
     if options.writes_texts:
         # It gets a copy, as in a batch.
-        copy = options.row_of(tuple(array.copy() for array in variables))
+        copies = tuple(array.copy() for array in variables)
+        copy = options.row_of(copies, max_steps=limit)
         text = _run(options, "text", options.text, copy)
         _require(isinstance(text, str), f"{name}.text", "a str", text)
 
@@ -198,6 +223,28 @@ def _check_levels(options: ArrayEnv, name: str) -> None:
         _require(seeding == "stream", owner, accepted, seeding)
 
 
+def _texts_of(options: ArrayEnv) -> dict[str, Text]:
+    """Return the parts of the observation space that are texts."""
+    space = options.observation_space
+    parts = space.spaces.items() if isinstance(space, Dict) else ()
+    return {name: part for name, part in parts if isinstance(part, Text)}
+
+
+def _check_texts(options: ArrayEnv, name: str) -> None:
+    """Check the declaration of texts, and their methods."""
+    texts, parts = options.texts, _texts_of(options)
+    is_right = isinstance(texts, Mapping) and texts.keys() == parts.keys()
+    accepted = f"a variable for each Text of a Dict observation space, {[*parts]}"
+    _require(is_right, f"{name}.texts", accepted, texts)
+    for part, variable in texts.items():
+        accepted = f"a variable, {', '.join(options.variables)}"
+        is_variable = variable in options.variables
+        _require(is_variable, f"{name}.texts[{part!r}]", accepted, variable)
+        method = getattr(options, f"{part}_text", None)
+        accepted = f"a method `def {part}_text(self, value)`"
+        _require(callable(method), f"{name}.{part}_text", accepted, method)
+
+
 def _check_spaces(options: ArrayEnv, name: str) -> None:
     """Check the actions and the space of observations."""
     actions, is_right = options.actions, False
@@ -211,7 +258,10 @@ def _check_spaces(options: ArrayEnv, name: str) -> None:
         is_right = True
     accepted = f"different names, a number up to {_MAX_ACTIONS}, or a Box"
     _require(is_right, f"{name}.actions", accepted, actions)
-    accepted = "a Box or Discrete, or a Dict or Tuple of these"
+    accepted = "a Box or Discrete, or a Dict or Tuple of these; a Dict may have texts"
+    _require(
+        len(options.parts) > 0, f"{name}.observation_space", accepted, options.texts
+    )
     for part in options.parts.values():
         is_right = isinstance(part, (Box, Discrete))
         _require(is_right, f"{name}.observation_space", accepted, part)

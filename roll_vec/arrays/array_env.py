@@ -122,6 +122,10 @@ class ArrayEnv(TextOptions):
         it.
     reset_infos : sequence of str, of the class
         The variables that are infos of each reset.
+    texts : dict of str to str, of the class
+        The parts of a `Dict` observation that are texts, each with its variable.  For
+        the part ``mission`` the method ``mission_text(self, value)`` returns the text
+        of a number, or of an array; it is called where the variable has changed.
     observation : str or None, of the class
         The variable that is the observation, in the place of the rule ``observe``.
     OBS_MODES : dict of str to str, of the class
@@ -193,6 +197,7 @@ class ArrayEnv(TextOptions):
     infos: ClassVar[Any] = ()
     hidden_infos: ClassVar[Any] = ()
     reset_infos: ClassVar[Any] = ()
+    texts: ClassVar[Mapping[str, str]] = MappingProxyType({})
     observation: ClassVar[str | None] = None
     OBS_MODES: ClassVar[Mapping[str, str]] = {
         "array": "what the rule `observe` writes",
@@ -445,9 +450,16 @@ class ArrayEnv(TextOptions):
         """Return the variables of a batch by name."""
         return dict(zip(self.variables, variables, strict=True))
 
-    def row_of(self, variables: Arrays, is_writable: bool = True) -> Row:
-        """Return the first environment of a batch as rules see it."""
+    def row_of(
+        self, variables: Arrays, is_writable: bool = True, max_steps: int = 0
+    ) -> Row:
+        """Return the first environment of a batch as rules see it.
+
+        ``max_steps`` is the limit of steps that they read; 0: that of these options.
+        """
         row_type, constants = self._row_parts
+        if max_steps:
+            constants = constants._replace(max_steps=max_steps)
         return Row(row_type(*variables), constants, 0, is_writable)
 
     @functools.cached_property
@@ -471,9 +483,15 @@ class ArrayEnv(TextOptions):
 
     # ---------------------------------------------------------------- kernels
 
+    # In the order of `roll_vec.kernels.calls`.
+    @property
+    def rule_names(self) -> tuple[str, ...]:
+        """The names of the rules begin, step, observe and legal."""
+        return RULES
+
     def rules(self) -> list[Any]:
-        """Return the rules begin, step, observe and legal; None for one that is not."""
-        return [getattr(type(self), name, None) for name in RULES]
+        """Return the rules of `rule_names`; None for one that is not."""
+        return [getattr(type(self), name, None) for name in self.rule_names]
 
     @functools.cached_property
     def code(self) -> RuleCode:
@@ -572,10 +590,14 @@ class ArrayEnv(TextOptions):
 
     @functools.cached_property
     def parts(self) -> dict[str, Space[Any]]:
-        """The spaces of the arrays that an observation is made of, by name."""
+        """The spaces of the arrays that an observation is made of, by name.
+
+        Those of texts are not among them.
+        """
         space = self.observation_space
         if isinstance(space, Dict):
-            return dict(space.spaces)
+            parts = space.spaces.items()
+            return {name: part for name, part in parts if name not in self.texts}
         if isinstance(space, TupleSpace):
             return {field_name(k): each for k, each in enumerate(space.spaces)}
         return {"": space}
@@ -587,14 +609,24 @@ class ArrayEnv(TextOptions):
         accepted = "a Box or Discrete, or a Dict or Tuple of these"
         raise InvalidOptionError.expected(name, accepted, None)
 
+    @property
+    def text_variables(self) -> Mapping[str, str]:
+        """The variable of each text that observations have."""
+        return self.texts
+
     def allocate_observations(self, num_envs: int) -> Arrays:
-        """Return arrays for so many observations, as kernels write them."""
+        """Return arrays for so many observations, as kernels write them.
+
+        Behind the parts are the variables of texts, each once.
+        """
         shape = (1,) if "" in self.parts else ()
+        names = dict.fromkeys(self.text_variables.values())
+        variables = [self.variables[name] for name in names]
         return tuple(
             # A number alone is an array of one for the rule: out[0].
             np.empty((num_envs, *(space.shape or shape)), space.dtype)
             for space in self.parts.values()
-        )
+        ) + tuple(np.empty((num_envs, *shape), dtype) for dtype, shape in variables)
 
     def make_observer(self, num_threads: int) -> Any:
         """Return what turns grids into observations and frames; None without a grid."""

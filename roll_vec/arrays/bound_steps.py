@@ -98,6 +98,7 @@ class OneStep:
         self._play, self._words = make_play(type_of(self._owners)), pack(self._owners)
         self._reward: Callable[[], float] = results[0].item
         self._terminated: Callable[[], Any] = results[1].item
+        self._truncated: Callable[[], Any] = results[2].item
         # Each reads item 0: a number of Python, or a new array.
         self._infos: list[tuple[str, Callable[[], Any]]] = []
         for name in names:
@@ -106,10 +107,10 @@ class OneStep:
             self._infos.append((name, read))
 
     @allow_overflow
-    def play(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
-        """Play the action; return reward, terminated, infos."""
+    def play(self, actions: NDArray[Any]) -> tuple[float, bool, bool, dict[str, Any]]:
+        """Play the action; return reward, terminated, truncated, infos."""
         self._play(self._words, actions)
         infos = {}
         for name, read in self._infos:
             infos[name] = read()
-        return self._reward(), self._terminated(), infos
+        return self._reward(), self._terminated(), self._truncated(), infos

@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from roll_vec.arrays.rule_code import RuleCode, hash_lines
+from roll_vec.arrays.rules import RULES
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.families import Declaration, GameKernels, make_family
 from roll_vec.options import (
@@ -28,6 +29,7 @@ Variable = tuple[np.dtype[Any], tuple[int, ...]]
 _DTYPE_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 float32 float64"
 _DTYPES = tuple(map(np.dtype, _DTYPE_NAMES.split()))
 _BOOL = np.dtype(np.bool_)
+_LIMIT = "max_steps"
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -117,6 +119,8 @@ def read_constants(owner: Any) -> dict[str, Any]:
         if callable(member) or (is_property and not is_read):
             continue
         value = getattr(owner, name)
+        if name == _LIMIT:
+            value = value or 0
         constant = read_constant(value)
         if constant is not None:
             result[name] = constant
@@ -124,6 +128,8 @@ def read_constants(owner: Any) -> dict[str, Any]:
             accepted = "numbers that rules can read: bools, floats, integers of 64 bits"
             full_name = f"{type(owner).__name__}.{name}"
             raise InvalidOptionError.expected(full_name, accepted, value)
+    # Else rules read the limit of the batch.
+    result.setdefault(_LIMIT, 0)
     return {**result, **owner.reset_options}
 
 
@@ -194,6 +200,7 @@ def declare(owner: Any) -> Declaration:
         options=tuple(owner.kernel_constants),
         infos=infos,
         outputs=outputs,
+        texts=tuple(dict.fromkeys(owner.text_variables.values())),
         level=tuple(owner.level_variables),
         reset_infos=tuple(name for name in infos if name in owner.reset_infos),
         lengths=tuple(axes),
@@ -233,5 +240,7 @@ def make_kernels(
     # An edit of a kernel of the package compiles all of them anew.
     tuned = tuned_step and (tuned_step.__module__, tuned_step.__qualname__)
     key = hash_lines([code.digest, repr((declaration, tuned))])
-    family: GameKernels = make_family(code.rules, declaration, key, tuned_step)
+    # A picture that is not observed is drawn as Python.
+    rules = code.rules[: len(RULES)]
+    family: GameKernels = make_family(rules, declaration, key, tuned_step)
     return family

@@ -60,6 +60,9 @@ class ArrayEngine(StepEngine):
         has_all_infos = self._has_no_begin_infos or self._writes_begin_infos
         if self.observes_text or not has_all_infos:
             return None
+        if self._texts_of_parts is not None and mode is AutoresetMode.DISABLED:
+            # Steps behind the end of an episode have no texts.
+            return None
         n, same_step = self.num_envs, mode is AutoresetMode.SAME_STEP
         try:
             if self.action_codes is not None:

@@ -75,7 +75,7 @@ class EpisodeEngine(ObservedEngine):
             state, bound = self._state, self._bound
             if values:
                 # Kernels read these numbers until the episodes have begun.
-                constants = tuple({**self.options.kernel_constants, **values}.values())
+                constants = self._constants(**values)
                 self._state, self._bound = (state[0], constants, *state[2:]), {}
             try:
                 self.advance(env_ids)
@@ -229,10 +229,10 @@ class EpisodeEngine(ObservedEngine):
                 value = f"{values.dtype} of shape {values.shape}"
                 raise InvalidStateError.of_array(name, expected, value)
         limits = {"elapsed_steps": (0, max_steps or self.max_steps or MAX_INT)}
-        if self.observer is not None and self.options.rules()[2] is None:
+        options = self.options
+        if self.observer is not None and options.draw is options.rules()[2] is None:
             # The board that is observed.
-            codes = 0, self.options.FAMILY.num_codes - 1
-            limits[self.options.observation] = codes
+            limits[options.observation] = 0, options.FAMILY.num_codes - 1
         limits |= {**self.options.state_limits, **_LIMITS}
         if self.options.has_generator:
             check_generators(arrays["generator_states"])

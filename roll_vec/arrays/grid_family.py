@@ -24,7 +24,8 @@ class ArrayMode(NamedTuple):
     meaning : str
         The contents of an observation.
     shape : callable
-        From C codes, H rows and W columns to the shape of an observation.
+        From C codes, H rows, W columns and tiles of S pixels to the shape of an
+        observation.
     highest : int or None
         The highest value in an observation; None: the highest cell code.
     write : callable or None
@@ -35,7 +36,7 @@ class ArrayMode(NamedTuple):
     """
 
     meaning: str
-    shape: Callable[[int, int, int], tuple[int, ...]]
+    shape: Callable[[int, int, int, int], tuple[int, ...]]
     highest: int | None
     write: Callable[..., object] | None
     table: str | None = None
@@ -69,8 +70,8 @@ class GridFamily:
     ----------
     cells : tuple of Cell
         By code, from 0.
-    tiles : (C, 16, 16, 3) uint8, or None
-        A picture of each code; None: squares in the colour of its pixel.
+    tiles : (C, S, S, 3) uint8, or None
+        A picture of each code; None: squares of 16 pixels in the colour of its pixel.
     more_modes : mapping of str to ArrayMode
         Observation modes beside those of every grid.
 
@@ -84,7 +85,7 @@ class GridFamily:
         Meanings by glyph: ROLL's ``grid_vocab``.
     colours : dict of int to str
         ANSI colours by code.
-    pixels, tiles : (C, 3) and (C, 16, 16, 3) uint8, read-only
+    pixels, tiles : (C, 3) and (C, S, S, 3) uint8, read-only
         The pixels and the tiles by code.
     """
 

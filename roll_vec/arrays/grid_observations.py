@@ -18,7 +18,6 @@ from roll_vec.kernels import grids as kernels
 from roll_vec.kernels._jit import allow_overflow
 from roll_vec.render.ansi import colour_grid
 from roll_vec.render.mosaic import upscale
-from roll_vec.render.tiles import TILE_SIZE
 from roll_vec.row_threads import for_row_ranges
 from roll_vec.spaces import UnicodeText
 
@@ -31,23 +30,23 @@ BYTES_PER_THREAD = 1 << 20
 
 
 ARRAY_MODES = {
-    "grid": ArrayMode("the code of each cell", lambda _, h, w: (h, w), None, None),
+    "grid": ArrayMode("the code of each cell", lambda _, h, w, _s: (h, w), None, None),
     "planes": ArrayMode(
         "a plane for each code: 1 where it is",
-        lambda c, h, w: (c, h, w),
+        lambda c, h, w, _s: (c, h, w),
         1,
         kernels.write_planes,
     ),
     "tiny_rgb": ArrayMode(
         "a pixel for each cell",
-        lambda _, h, w: (h, w, 3),
+        lambda _, h, w, _s: (h, w, 3),
         255,
         kernels.write_pixels,
         "pixels",
     ),
     "rgb": ArrayMode(
-        "a tile of 16 by 16 pixels for each cell",
-        lambda _, h, w: (TILE_SIZE * h, TILE_SIZE * w, 3),
+        "a square tile for each cell",
+        lambda _, h, w, s: (s * h, s * w, 3),
         255,
         kernels.write_tiles,
         "tiles",
@@ -92,9 +91,8 @@ class GridObserver:
         self._code_points = np.array(glyphs).view(np.uint32).reshape(len(glyphs), -1)
         self._glyph_length, shortest = self._code_points.shape[1], min(map(len, glyphs))
         self._has_padding = shortest < self._glyph_length
-        self._shapes = {
-            name: mode.shape(len(codes), *self.shape) for name, mode in modes.items()
-        }
+        sizes = len(codes), *self.shape, options.FAMILY.tiles.shape[1]
+        self._shapes = {name: mode.shape(*sizes) for name, mode in modes.items()}
         self.space: Space[Any]
         if not is_known:
             self.space = options.observation_space

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from roll_vec.arrays.array_env import Arrays, Ids
 from roll_vec.arrays.bound_steps import BoundStep
 from roll_vec.arrays.rules import explain_failure
+from roll_vec.arrays.text_parts import TextParts
 from roll_vec.errors import InvalidStateError
 from roll_vec.kernels._jit import IS_COMPILED, allow_overflow
 from roll_vec.kernels.rng.pcg64 import PCG_WORDS
@@ -40,6 +41,9 @@ class ObservedEngine(Engine):
     rng_states : (6, n) uint64
         States of PCG64 generators; (6, 0) where kernels draw nothing.
     elapsed_steps : (n,) int32
+    max_steps, rule_limit : int
+        The steps after which episodes are truncated, and the limit that rules read as
+        ``env.max_steps``; 0: none.
     first_seeds : (n,) uint64
         Folded seeds, below 2**32, of the resets of environments.
     episode_numbers : (n,) uint64
@@ -68,8 +72,10 @@ class ObservedEngine(Engine):
         max_episode_steps: int | None,
         num_threads: int,
     ) -> None:
-        limits = max_episode_steps, getattr(options, "max_steps", None)
+        own_limit = getattr(options, "max_steps", None)
+        limits = max_episode_steps, own_limit
         self.max_steps = min((limit for limit in limits if limit), default=0)
+        self.rule_limit = own_limit or max_episode_steps or 0
         self.options, self.num_threads = options, num_threads
         self._kernels, n = options.family(), num_envs
         # As plain Python, rules run where a debugger stops: on the calling thread.
@@ -84,7 +90,7 @@ class ObservedEngine(Engine):
         self.elapsed_steps = np.zeros(n, np.int32)
         self.successes = np.zeros(n, np.bool_)
         # As kernels read it, see `roll_vec.kernels.unroll`; no array is ever replaced.
-        constants = tuple(options.kernel_constants.values())
+        constants = self._constants()
         self._state = self.variables, constants, self.rng_states, self.elapsed_steps
         self.is_stream = options.seeding == "stream"
         self.first_seeds = np.zeros(n, np.uint64)
@@ -95,6 +101,8 @@ class ObservedEngine(Engine):
         self.observer: Any = options.make_observer(self.kernel_threads)
         mode, parts = options.obs_mode, options.parts
         self.observes_text = mode == "text" and options.writes_texts
+        has_texts = len(options.text_variables) > 0
+        self._texts_of_parts = TextParts(options, n) if has_texts else None
         # Whether kernels write cell codes, and whether observations are made of them.
         self._observes_codes = self.observer and mode == self.observer.obs_mode
         self._makes_others = self._observes_codes and mode != "grid"
@@ -155,6 +163,12 @@ class ObservedEngine(Engine):
             self._bound[max_steps] = bound
         return bound
 
+    def _constants(self, **changes: float) -> tuple[Any, ...]:
+        """Return the constants as kernels read them, some of them changed."""
+        values = self.options.kernel_constants
+        changes = {"max_steps": self.rule_limit, **changes}
+        return tuple(changes.get(name, value) for name, value in values.items())
+
     def named_variables(self) -> dict[str, NDArray[Any]]:
         """Return the variables of all environments, by name."""
         return self.options.named(self.variables)  # type: ignore[no-any-return]
@@ -197,7 +211,8 @@ class ObservedEngine(Engine):
                 self._observations, self._out_arrays, self._shows_state = None, (), True
         if not self._shows_state:
             arrays, self._observations = self._observations, None
-            if arrays is None or arrays is not self._out_arrays:
+            is_written = arrays is not None and arrays is self._out_arrays
+            if not is_written or self._texts_of_parts is not None:
                 self._batch = self._observe_all(arrays, self._batch)
         return self._batch
 
@@ -237,9 +252,13 @@ class ObservedEngine(Engine):
         """
         if out is None or self._makes_others:
             return None
-        arrays = self.options.allocate_observations(0)
+        options, count = self.options, len(self.options.parts)
+        arrays = options.allocate_observations(0)[:count]
         pairs = zip(self._parts_of(out), arrays, strict=True)
-        return tuple(each.reshape(num_rows, *array.shape[1:]) for each, array in pairs)
+        shaped = [each.reshape(num_rows, *array.shape[1:]) for each, array in pairs]
+        if options.text_variables:
+            shaped += options.allocate_observations(num_rows)[count:]
+        return tuple(shaped)
 
     def _parts_of(self, batch: Any) -> Any:
         """Return the arrays of observations of a user."""
@@ -248,28 +267,47 @@ class ObservedEngine(Engine):
         return [batch[name] if name else batch for name in self.options.parts]
 
     def _shape_observations(
-        self, arrays: Arrays, shape: tuple[int, ...], out: Any = None
+        self,
+        arrays: Arrays,
+        shape: tuple[int, ...],
+        out: Any = None,
+        env_ids: Any = slice(None),
     ) -> Any:
-        """Return arrays of kernels as observations of a user, (*shape, ...)."""
+        """Return arrays of kernels as observations of a user, (*shape, ...).
+
+        ``env_ids`` are the environments, if it is not all.
+        """
         if out is None and self._plain_shape is not None:
             return arrays[0].reshape(*shape, *self._plain_shape)
         if self._observes_codes:
             self._check_codes(arrays[0])
             observations = self.observer.observe(arrays[0], shape, out)
             return out if isinstance(out, np.ndarray) else observations
-        parts = self.options.parts
+        options, parts, maker = self.options, self.options.parts, self._texts_of_parts
+        values, arrays = arrays[len(parts) :], arrays[: len(parts)]
         shaped = [
             array.reshape(*shape, *(space.shape or ()))
             for array, space in zip(arrays, parts.values(), strict=True)
         ]
+        texts: dict[str, Any] = {}
+        if maker is not None and len(shape) == 1:
+            texts = maker.read(options, values, env_ids)
+        elif maker is not None:
+            steps = [each.reshape(*shape, *each.shape[1:]) for each in values]
+            texts = maker.read_steps(options, steps)
         if out is not None:
             for target, array in zip(self._parts_of(out), shaped, strict=True):
                 if not np.may_share_memory(target, array):
                     target[...] = array
-            return out
+            return {**out, **texts} if texts else out
         if isinstance(self.single_observation_space, TupleSpace):
             return tuple(shaped)
-        return dict(zip(parts, shaped, strict=True))
+        observations = {**dict(zip(parts, shaped, strict=True)), **texts}
+        if not texts:
+            return observations
+        # In the order of the space.
+        names: Any = self.single_observation_space
+        return {name: observations[name] for name in names}
 
     def _check_codes(self, codes: NDArray[Any]) -> None:
         """Refuse codes that have no looks; kernels would read outside of tables."""
@@ -295,7 +333,7 @@ class ObservedEngine(Engine):
         return self._list(rows, env_ids)
 
     def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:
-        batch = self._shape_observations(arrays, (len(env_ids),))
+        batch = self._shape_observations(arrays, (len(env_ids),), env_ids=env_ids)
         if isinstance(batch, np.ndarray) and batch.ndim == 1:
             # Python's own numbers, as a single environment returns them.
             return batch.tolist()  # type: ignore[no-any-return]
@@ -303,7 +341,7 @@ class ObservedEngine(Engine):
             return list(batch)
         space, rows = self.single_observation_space, range(len(env_ids))
         # Those of a Dict or Tuple likewise.
-        batch = map_leaves(lambda _, x: x.tolist() if x.ndim == 1 else x, space, batch)
+        batch = map_leaves(_list_numbers, space, batch)
         return [item_at(space, batch, row) for row in rows]
 
     def observe_one(self) -> Any:
@@ -354,4 +392,11 @@ class ObservedEngine(Engine):
     def row(self, env_id: int) -> Row:
         """Return a copy of an environment, as rules see it."""
         copies = [array[env_id : env_id + 1].copy() for array in self.variables]
-        return self.options.row_of(tuple(copies))  # type: ignore[no-any-return]
+        arrays, limit = tuple(copies), self.rule_limit
+        return self.options.row_of(arrays, max_steps=limit)  # type: ignore[no-any-return]
+
+
+def _list_numbers(_: Any, batch: Any) -> Any:
+    """Return a batch of numbers as a list, another one as it is."""
+    is_numbers = isinstance(batch, np.ndarray) and batch.ndim == 1
+    return batch.tolist() if is_numbers else batch

@@ -17,6 +17,7 @@ import operator
 import sys
 import types
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -30,7 +31,8 @@ _NUMBERS = (bool, int, float, complex, str, bytes, type(None), type(...))
 _MODULE = Rule.__module__
 _HINT = (
     "rules read Python's numbers, texts, tuples and enums of integers of their module, "
-    "draw from `rng`, and call functions with the decorator roll_vec.rule"
+    "draw from `rng`, and call functions with the decorator roll_vec.rule, also those "
+    "of a game's class, as Parent.step"
 )
 
 
@@ -190,6 +192,16 @@ class _Copier:
         if value is np.random or (is_type and not is_ours):
             self._refuse(name, value)
 
+    def _copy_class(self, name: str, cls: Any, attributes: Iterable[str]) -> Any:
+        """Return the attributes that a rule reads of a game's class, as of a module."""
+        result = types.ModuleType(cls.__name__)
+        for attribute in attributes:
+            if hasattr(cls, attribute):
+                self._add(attribute)
+                value = self.copy(f"{name}.{attribute}", getattr(cls, attribute))
+                setattr(result, attribute, value)
+        return result
+
     def _copy_rule(self, name: str, rule: Rule) -> Rule:
         """Return a copy of a rule, with copies of all that it reads."""
         if rule in self.copies:
@@ -203,6 +215,12 @@ class _Copier:
             return self.copies[rule]
         function = rule.py_func
         code, name = function.__code__, f"{self._owner}.{function.__name__}"
+        # Of the rule that has called it, and the others.
+        if self._callers:
+            first = self._callers[0].py_func.__code__
+            if code.co_filename != first.co_filename:
+                place = f"{Path(code.co_filename).name}, line {code.co_firstlineno}"
+                name = f"{name} ({place})"
         cells = tuple(types.CellType() for _ in code.co_freevars)
         scope: dict[str, Any] = {"__name__": _MODULE}
         copy = types.FunctionType(code, scope, function.__name__, None, cells)
@@ -222,8 +240,16 @@ class _Copier:
                 self._check_numpy(f"{name}: {key}.{attribute}", value)
         for key, value in values.items():
             self._add(key)
+            if key == "__class__":
+                parent = f"{value.__base__.__name__}.{function.__name__}(...)"
+                message = f"{name}: rules call no super(): write {parent}"
+                raise InvalidOptionError(message)
             self._check_numpy(f"{name}: {key}", value)
-            scope[key] = self.copy(f"{name}: {key}", value)
+            if isinstance(getattr(value, "step", None), Rule):
+                names = [each for owner, each in _reads_of(code) if owner == key]
+                scope[key] = self._copy_class(f"{name}: {key}", value, names)
+            else:
+                scope[key] = self.copy(f"{name}: {key}", value)
         for key, cell in zip(code.co_freevars, cells, strict=True):
             if key in scope:
                 cell.cell_contents = scope.pop(key)

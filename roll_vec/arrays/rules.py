@@ -20,7 +20,6 @@ from roll_vec.kernels._jit import IS_COMPILED, Rule
 from roll_vec.kernels.rng.generator import NOT_SHUFFLED
 from roll_vec.kernels.rows import INDICES
 
-# In the order of `roll_vec.kernels.calls`.
 RULES = ("begin", "step", "observe", "legal")
 # Lines of numba's errors that say nothing of the fault.
 _NOISE = re.compile(r"Failed in|During:|File |There are|Rejected|\s|-|$")
@@ -38,6 +37,10 @@ _ADVICE = (
         "rules make no arrays, lists, dicts or texts: use a variable of the state",
     ),
     (r"[gs]etitem\(Items", INDICES),
+    (
+        "Can't unify return type",
+        "each path of a rule returns as many values, of the same types",
+    ),
     (NOT_SHUFFLED, NOT_SHUFFLED),
     (
         r"Function\(<built-in function \w+>\) found for signature:\s+>>> .*Items\(",
@@ -54,15 +57,18 @@ def rule(function: Callable[..., Any]) -> Any:
     Parameters
     ----------
     function : callable
-        Of positional arguments, in the part of Python that numba compiles.
+        In the part of Python that numba compiles: of arguments that may be positional.
 
     Raises
     ------
     InvalidOptionError
-        If it is no function of Python.
+        If it is no function of Python, or has keyword-only arguments.
     """
     if not isinstance(function, types.FunctionType):
         raise InvalidOptionError.expected("rule", "a function", function)
+    if function.__code__.co_kwonlyargcount:
+        message = f"{function.__qualname__}: a rule has no arguments behind a *"
+        raise InvalidOptionError(message)
     return Rule(function)
 
 
@@ -88,8 +94,12 @@ def describe_frame(error: BaseException, rule: Any, files: Iterable[str]) -> str
     if not frames:
         return ""
     frame = frames[-1]
-    name = "" if frame.filename == file else f"{Path(frame.filename).name}, "
-    return f"{name}line {frame.lineno}: {frame.line}"
+    return f"{_place(frame.filename, frame.lineno, file)}: {frame.line}"
+
+
+def _place(file: str, number: object, own: str) -> str:
+    """Return the place of a line, with its file if it is not the one that is known."""
+    return f"{'' if file == own else f'{Path(file).name}, '}line {number}"
 
 
 def describe_error(error: BaseException) -> str:
@@ -112,11 +122,12 @@ def _explain(error: Exception, options: Any) -> InvalidOptionError:
             message = f"{advice} ({message.rstrip(':')})"
             break
     files = {Path(file).name: file for file in options.code.files}
+    own = options.rules()[0].py_func.__code__.co_filename
     for path, number in _PLACE.findall(text):
-        file = files.get(Path(path).name)
+        file = path if path in options.code.files else files.get(Path(path).name)
         if file is not None:
             source = linecache.getline(file, int(number)).strip()
-            message = f"line {number}: {source}: {message}"
+            message = f"{_place(file, number, own)}: {source}: {message}"
             break
     return InvalidOptionError(f"{options.name}: {message}")
 
@@ -140,7 +151,7 @@ def explain_failure(
     marks, elapsed_steps[rows] = elapsed_steps[rows], 0
     if not len(rows) or isinstance(error, RollVecError):
         return error
-    rule = RULES[-1 - marks[0]]
+    rule = options.rule_names[-1 - marks[0]]
     where, more = f"{options.name}.{rule}", ""
     if IS_COMPILED:
         more = "; with NUMBA_DISABLE_JIT=1 the message has its line"

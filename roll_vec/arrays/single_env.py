@@ -39,6 +39,8 @@ class SingleEnv(ClosableEnv):
     Parameters
     ----------
     options : ArrayEnv
+    max_episode_steps : int or None
+        The registered limit, which rules may read.  Gymnasium's wrapper counts.
 
     Attributes
     ----------
@@ -58,8 +60,9 @@ class SingleEnv(ClosableEnv):
     _engine: ArrayEngine
     _window: Any = None
 
-    def __init__(self, options: Any) -> None:
-        engine = make_engine(options, 1, None, 1)
+    def __init__(self, options: Any, max_episode_steps: int | None = None) -> None:
+        engine = make_engine(options, 1, max_episode_steps, 1)
+        engine.max_steps = getattr(options, "max_steps", None) or 0
         self.metadata, self.render_mode = engine.metadata, engine.render_mode
         self.observation_space = engine.single_observation_space
         self.action_space = engine.single_action_space
@@ -226,7 +229,7 @@ class SingleEnv(ClosableEnv):
         Returns
         -------
         observation, reward, terminated, truncated, info
-            Terminated by the rules of the game, truncated at the option ``max_steps``.
+            Truncated by the rules of the game, or at the option ``max_steps``.
 
         Raises
         ------
@@ -248,17 +251,16 @@ class SingleEnv(ClosableEnv):
         try:
             if parser is not None:
                 elapsed_steps = engine.elapsed_steps[0] + 1
-                _, reward, terminated, _, info = step_text(
+                _, reward, terminated, truncated, info = step_text(
                     parser, action, self._play_code, MULTIPLIED_INFOS
                 )
                 # A turn of several actions is one step for every limit.
                 engine.elapsed_steps[0] = elapsed_steps
+                # As the kernel `reaches_limit`, which is compiled for numbers alone.
+                truncated |= bool(0 < engine.max_steps <= elapsed_steps)
             else:
-                reward, terminated, info = engine.play_one(action)
-            # The option of the rules alone: Gymnasium's wrapper counts for itself.
-            limit = engine.max_steps
-            # As the kernel `reaches_limit`, without the time of a call.
-            truncated = limit > 0 and engine.elapsed_steps.item() >= limit
+                # The option of the rules alone: Gymnasium's wrapper counts for itself.
+                reward, terminated, truncated, info = engine.play_one(action)
             # Steps after the end of an episode do not take it back.
             # To set an attribute takes 0.4 us, see `__setattr__`.
             if (terminated or truncated) and not self._has_ended:
@@ -278,9 +280,10 @@ class SingleEnv(ClosableEnv):
     def _play_code(self, code: int) -> EnvStep:
         """Take one action of a text; the observation follows at the end of the turn."""
         self._action[0] = code
-        reward, terminated, info = self._engine.play_one(self._action)
+        outcome = self._engine.play_one(self._action)
+        reward, terminated, truncated, info = outcome
         info["action_is_valid"] = code >= self.first_action
-        return None, reward, terminated, False, info
+        return None, reward, terminated, truncated, info
 
     def render(self) -> Any:
         """Return a frame in the form of ``render_mode``.

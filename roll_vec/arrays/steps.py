@@ -306,11 +306,11 @@ class StepEngine(EpisodeEngine):
             rewards, ends, truncations, _, infos = self._step_batch(codes, skip_mask, 0)
             return rewards, ends, truncations, infos
 
-        rewards, ends, _, infos = step_texts(parser, batch, skip_mask, step)
+        rewards, ends, truncations, infos = step_texts(parser, batch, skip_mask, step)
         self.elapsed_steps[:] = elapsed_steps
         # As the kernel `reaches_limit`, which is compiled for numbers alone.
         is_over = (elapsed_steps >= self.max_steps) & (self.max_steps > 0)
-        truncations = ~skip_mask & is_over
+        truncations |= ~skip_mask & is_over
         return rewards, ends, truncations, ends | truncations, infos
 
     @allow_overflow
@@ -427,8 +427,13 @@ class StepEngine(EpisodeEngine):
             actions = np.zeros((n, *space.shape), space.dtype)
         self._step_batch(actions, np.ones(n, np.bool_), self.max_steps, begins)
 
-    def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
-        """Take one action in the one environment of this engine, without a limit.
+    def play_one(
+        self, actions: NDArray[Any]
+    ) -> tuple[float, bool, bool, dict[str, Any]]:
+        """Take one action in the one environment of this engine.
+
+        The limit of steps is that of the options; with texts, of which one may have
+        several actions, there is none.
 
         Parameters
         ----------
@@ -437,7 +442,7 @@ class StepEngine(EpisodeEngine):
 
         Returns
         -------
-        reward, terminated, infos
+        reward, terminated, truncated, infos
             Numbers of Python, and arrays.
         """
         one = self._one
@@ -446,13 +451,14 @@ class StepEngine(EpisodeEngine):
             if "success" in outcome[3]:
                 outcome[3]["success"] = self.successes
             names = [name for name in outcome[3] if name not in self._hidden_infos]
-            fixed = self.options.rules_of(0), self._state
+            limit = 0 if self.action_parser is not None else self.max_steps
+            fixed = self.options.rules_of(limit), self._state
             observations = self._out_arrays or self.options.allocate_observations(1)
             # The begin of an episode writes there, too.
             self._out_arrays, make = observations, self._kernels.make_play
             one = self._one = OneStep(make, *fixed, outcome, observations, names)
         try:
-            reward, terminated, infos = one.play(actions)
+            reward, terminated, truncated, infos = one.play(actions)
         except Exception as error:
             self._explain(error)
         self._observations = one.observations
@@ -462,7 +468,7 @@ class StepEngine(EpisodeEngine):
             self._finish(self, _NO_SKIP, flags, values)
             terminated = flags.item()
             infos |= {name: value.item() for name, value in values.items()}
-        return reward, terminated, infos
+        return reward, terminated, truncated, infos
 
     def _make_outcome(self, shape: tuple[int, ...]) -> BatchStep:
         """Return the arrays of T * n steps for kernels to write, each (T, n, ...)."""

@@ -247,7 +247,7 @@ def register(
         from roll_vec.arrays.array_checks import check_rules
 
         rules: Any = cls
-        check_rules(parse_options(rules, defaults))
+        check_rules(parse_options(rules, defaults), max_episode_steps)
     else:
         from roll_vec.pool.factories import check_keywords
 

@@ -144,7 +144,7 @@ def make_single(id: str, /, **keywords: Any) -> gymnasium.Env[Any, Any]:
     if not registered.pooled:
         from roll_vec.arrays.single_env import SingleEnv
 
-        return SingleEnv(parse_options(cls, keywords))
+        return SingleEnv(parse_options(cls, keywords), registered.max_episode_steps)
     return build(cls, check_keywords(cls, keywords))
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import string
+
 import numpy as np
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, Text
 
 import roll_vec
 from tests.contract import random_rules
@@ -47,6 +49,79 @@ class Corridor(roll_vec.ArrayEnv):
     def solve(self, env):
         way = env.door - env.position
         return [int(way > 0)] * abs(way)
+
+
+class Race(roll_vec.GridEnv, Corridor):
+    """Find the door within a number of steps that is drawn; observe two texts."""
+
+    tile_size: int = 3
+    cells = (
+        roll_vec.Cell(".", "floor", (230, 230, 220)),
+        roll_vec.Cell("@", "player", (200, 60, 60)),
+        roll_vec.Cell("D", "door", (60, 60, 160)),
+    )
+    state = {**Corridor.state, "steps": np.int32, "most": np.int32}
+    state["moved"] = (np.int8, 2)
+    infos = ("success",)
+    reset_infos = ("most",)
+    texts = {"goal": "door", "note": "moved"}
+
+    @property
+    def observation_space(self):
+        texts: dict = {name: Text(99, charset=string.printable) for name in self.texts}
+        return Dict({**texts, "numbers": Box(0, 1000, (4,), np.int32)})
+
+    @roll_vec.rule
+    def begin(env, rng):
+        Corridor.begin(env, rng)
+        env.most = env.max_steps - rng.integers(6)
+
+    @roll_vec.rule
+    def step(env, action, rng):
+        reward, terminated = Corridor.step(env, action, rng=rng)
+        env.steps += 1
+        env.moved[action] += action + 1
+        reward -= env.steps / env.max_steps
+        return reward, terminated, env.steps >= env.most
+
+    @roll_vec.rule
+    def observe(env, out):
+        Corridor.observe(env, out=out.numbers)
+        out.numbers[2:] = env.max_steps, env.most
+
+    @property
+    def grid_shape(self):
+        """Rows and columns of pictures."""
+        return 1, self.length
+
+    @property
+    def far(self):
+        """The last column, which no other rule reads."""
+        return self.length - 1
+
+    @property
+    def tiles(self):
+        """The tiles of the cells, each of a colour."""
+        tiles = np.zeros((3, self.tile_size, self.tile_size, 3), np.uint8)
+        tiles[1:] = 70
+        tiles[2, :, 0] = 90
+        return tiles
+
+    @roll_vec.rule
+    def draw(env, out):
+        out[0, env.door] = 2
+        out[0, env.far - env.position] = 1
+
+    def goal_text(self, door):
+        """Return where the door is."""
+        return f"go {'right' if door else 'left'}"
+
+    def note_text(self, moved):
+        """Return how often the player went left and right."""
+        return " ".join(map(str, moved.tolist()))
+
+    def text(self, env):
+        return f"at {env.position} after {env.steps} of {env.max_steps}"
 
 
 @roll_vec.rule
@@ -258,7 +333,8 @@ class Walk(roll_vec.GridEnv):
 
 
 FAMILIES = {
-    f"tests_rules/{cls.__name__}-v0": cls for cls in (Corridor, Merge, Mass, Hunt, Walk)
+    f"tests_rules/{cls.__name__}-v0": cls
+    for cls in (Corridor, Race, Merge, Mass, Hunt, Walk)
 }
 RANDOM = {
     f"tests_rules/Random{k}-v0": getattr(random_rules, f"Random{k}")

@@ -5,6 +5,7 @@ import importlib.util
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.spaces import Dict, Text
 
 import roll_vec
 from roll_vec.errors import InvalidOptionError, RollVecError
@@ -15,6 +16,12 @@ from tests.contract.rules import FAMILIES, Hunt
 pytestmark = pytest.mark.usefixtures("forgets_ids")
 
 WALK = FAMILIES["tests_rules/Walk-v0"]
+
+
+def fill(env, out):
+    """Draw what has no cell."""
+    out[:] = 9
+
 
 SOURCE = """
 import random
@@ -105,6 +112,8 @@ MISTAKES = [
 AT_REGISTRATION = [
     ("step", "env.b[7] = 1; return 0.0, False", "outside of an array"),
     ("step", "env.p = 1", "expected reward, terminated"),
+    ("step", "return 1.0, True, 2", "truncated: expected a bool"),
+    ("step", "return super().step(env, action, rng)", r"write ArrayEnv\.step\("),
     ("step", "return 'x', False", "reward: expected a number"),
     ("step", "return 1.0, 1", "terminated: expected a bool"),
     ("observe", "out[0] = 99", r"expected Box\(0, 9"),
@@ -166,6 +175,52 @@ def test_names_kinds_and_boards_that_cannot_be_are_told(change, told):
         roll_vec.register("tests_rules/Mine-v0", type("Mine", (WALK,), change))
 
 
+RACE = FAMILIES["tests_rules/Race-v0"]
+NO_PICTURES = [
+    ({"draw": lambda env, out: None}, r"draw: expected `def draw\(env, out\)` marked"),
+    (
+        {"draw": roll_vec.rule(lambda env, out: out.fill(9))},
+        r"draw: line \d+: .*'fill'",
+    ),
+    ({"draw": roll_vec.rule(fill)}, "draw: expected codes below 3, got 9"),
+    ({"grid_shape": roll_vec.GridEnv.grid_shape}, "grid_shape: expected the rows and"),
+    ({"tiles": np.zeros((3, 4, 5, 3), np.uint8)}, r"tiles: expected .* \(3, S, S, 3\)"),
+    ({"tiles": property(lambda _: np.zeros(3))}, r"tiles: expected .* \(3, S, S, 3\)"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), NO_PICTURES)
+def test_pictures_have_a_rule_a_shape_and_tiles(change, message):
+    with pytest.raises(InvalidOptionError, match=rf"^Mine\.{message}"):
+        roll_vec.register("tests_rules/Mine-v0", type("Mine", (RACE,), change), 9)
+
+
+def test_a_game_without_cells_draws_nothing():
+    cls = type("Mine", (FAMILIES["tests_rules/Corridor-v0"],), {"draw": RACE.draw})
+    with pytest.raises(InvalidOptionError, match=r"of a roll_vec\.GridEnv, got"):
+        roll_vec.register("tests_rules/Mine-v0", cls)
+
+
+NO_TEXTS = [
+    ({"texts": {"goal": "door", "note": "x"}}, r"texts\['note'\]: expected a variable"),
+    ({"goal_text": lambda _, door: door}, r"goal_text: expected Text\("),
+    ({"note_text": None}, "note_text: expected a method `def note_text"),
+    ({"note_text": lambda _, moved: moved.x}, "note_text: .*no attribute 'x'"),
+    ({"observation_space": Dict(goal=Text(9))}, r"texts: expected .*\['goal'\], got"),
+    (
+        {"observation_space": Dict(goal=Text(9), note=Text(9))},
+        "observation_space: .*a Box",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), NO_TEXTS)
+def test_texts_have_variables_and_methods(change, message):
+    cls = type("Mine", (RACE,), change)
+    with pytest.raises(InvalidOptionError, match=rf"^Mine\.{message}"):
+        roll_vec.register("tests_rules/Mine-v0", cls, 9)
+
+
 @pytest.mark.parametrize(
     "actions", ["0", "10**6", "()", "('a', 'A ')", "np.int8", "True"]
 )
@@ -182,8 +237,53 @@ COMPILED = [
     ("begin", "env.b[:] = env.f, 1, 2", "an array of uint8 cannot take"),
     ("begin", "env.b[0] = env.b", "an item of an array takes a number"),
     ("begin", "env.p = env.b + 1", "compute with numbers: write a loop"),
+    ("step", "return 0.0, True, True", "each path of a rule returns as many values"),
     ("begin", "rng.shuffle(env.table)", "that can be written"),
 ]
+
+
+HELPERS = """
+import sys
+from roll_vec import rule
+
+@rule
+def sizes(env):
+    if env.p > 90:
+        env.p = sys.maxsize
+
+@rule
+def misses(env):
+    if env.p > 90:
+        return env.q
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("helper", "message"),
+    [
+        ("sizes", r"Mine\.sizes \(helpers_\w+\.py, line 5\): sys is "),
+        pytest.param(
+            "misses",
+            r"Mine: helpers_\w+\.py, line 13: return env\.q: .*env\.q",
+            marks=pytest.mark.skipif(JIT_OFF, reason="about the compiler"),
+        ),
+    ],
+)
+def test_a_mistake_in_a_helper_names_its_file(helper, message, tmp_path, monkeypatch):
+    (tmp_path / f"helpers_{helper}.py").write_text(HELPERS, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    source = SOURCE.replace("import random", f"import random, helpers_{helper}")
+    source = source.replace("STEP = 1", f"{helper} = helpers_{helper}.{helper}")
+    source = source.replace("env.p += STEP", f"{helper}(env)")
+    cls = load(tmp_path / "m.py", source=source)
+
+    def use():
+        roll_vec.register("tests_rules/Mine-v0", cls)
+        roll_vec.make_vec("tests_rules/Mine-v0", 2).reset()
+
+    with pytest.raises(InvalidOptionError, match=message):
+        use()
 
 
 def test_a_path_without_a_return_is_told(tmp_path):

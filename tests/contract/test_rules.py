@@ -97,6 +97,108 @@ def test_an_id_of_ones_own_has_a_split(id):
         find_split(id, "train")
 
 
+RACE = "tests_rules/Race-v0"
+ONE = {"length": 99, "autoreset_mode": MODES[2]}
+
+
+@pytest.mark.parametrize(
+    ("keywords", "max_steps"),
+    [({}, 12), ({"max_episode_steps": 30}, 30), ({"action_mode": "text"}, 12)],
+)
+def test_rules_truncate_and_read_the_limit_of_the_batch(keywords, max_steps):
+    envs = make(RACE, 3, **ONE, **keywords)
+    observations, infos = envs.reset(seed=4)
+    most = infos["most"]
+    assert len({*most}) > 1
+    assert (
+        observations["numbers"][:, 2:] == np.stack([[max_steps] * 3, most], 1)
+    ).all()
+    step = "left" if keywords.get("action_mode") else 0
+    for number in range(1, min(most) + 1):
+        _, rewards, _, truncations, _ = envs.step([step] * 3)
+        assert rewards.tolist() == [-number / max_steps] * 3
+        assert truncations.tolist() == (most == number).tolist()
+
+
+@pytest.mark.parametrize("copy", [True, False])
+@pytest.mark.parametrize("mode", MODES)
+def test_texts_of_parts_are_made_where_their_variable_changed(mode, copy, monkeypatch):
+    calls = []
+    for name in ("goal_text", "note_text"):
+        method = getattr(rules.Race, name)
+
+        def count(self, value, method=method):
+            calls.append(method(self, value))
+            return calls[-1]
+
+        monkeypatch.setattr(rules.Race, name, count)
+    envs = make(RACE, length=99, autoreset_mode=mode, copy=copy, max_episode_steps=30)
+    observations, _ = envs.reset(seed=[3, 3, 3, 3])
+    goals = observations["goal"]
+    assert goals == (goals[0],) * 4
+    assert observations["note"] == ("0 0",) * 4
+    assert len(calls) == 8
+    calls.clear()
+    envs.step([0, 0, 1, 1])
+    observations = envs.step([1, 0, 1, 0])[0]
+    assert observations["note"] == ("1 2", "2 0", "0 4", "1 2")
+    assert (observations["goal"], len(calls)) == (goals, 8)
+    calls.clear()
+    envs.reset(options={"reset_mask": np.array([False, True, False, True])})
+    observations = envs.step([0] * 4)[0]
+    assert observations["note"] == ("2 2", "1 0", "1 4", "1 0")
+
+
+def test_a_rule_draws_pictures_beside_other_observations():
+    more = {"tile_size": 2, "render_mode": "rgb_array"}
+    envs = make(RACE, 2, render_scale=3, **more)
+    observations, _ = envs.reset(seed=1)
+    doors = observations["numbers"][:, 1]
+    envs.step([0, 1])
+    # Positions 1 and 3 of 5, seen in a mirror.
+    codes = np.zeros((2, 1, 5), np.uint8)
+    codes[[0, 1], 0, doors], codes[[0, 1], 0, [3, 1]] = 2, 1
+    tiles = rules.Race(tile_size=2).tiles
+    pictures = tiles[codes].transpose(0, 1, 3, 2, 4, 5).reshape(2, 2, 10, 3)
+    assert_same(np.stack(envs.render()), pictures.repeat(3, 1).repeat(3, 2))
+    for mode, expected in ("grid", codes), ("rgb", pictures):
+        envs = make(RACE, 2, obs_mode=mode, **more)
+        envs.reset(seed=1)
+        observations = envs.step([0, 1])[0]
+        assert_same(observations, expected)
+        assert observations in envs.observation_space
+    mine = {"observe": None, "observation": "moved", "texts": {}, "__doc__": "A race."}
+    mine["observation_space"] = Box(0, 99, (2,), np.int8)
+    roll_vec.register("tests_rules/Mine-v0", type("Mine", (rules.Race,), mine), 9)
+    plain = make("tests_rules/Mine-v0", 2, render_mode="rgb_array")
+    plain.reset(seed=1)
+    assert [plain.step([1, 1])[0].tolist() for _ in "12"][-1] == [[0, 4]] * 2
+    # Values beyond the codes of cells.
+    plain = gymnasium.make("tests_rules/Mine-v0").unwrapped
+    plain.reset(seed=1)
+    plain.set_state({**plain.get_state(), "moved": np.array([0, 9], np.int8)})
+    twin = pickle.loads(pickle.dumps(envs))
+    assert_same(np.stack(twin.render()), pictures)
+
+
+def test_a_single_environment_reads_the_registered_limit_or_its_own():
+    class Own(rules.Race):
+        """A race with a limit of its own."""
+
+        max_steps: int = 0
+
+    roll_vec.register("tests_rules/Own-v0", Own, 12)
+    for id, keywords, limit in (
+        (RACE, {}, 12),
+        ("tests_rules/Own-v0", {}, 12),
+        ("tests_rules/Own-v0", {"max_steps": 9}, 9),
+    ):
+        env = gymnasium.make(id, obs_mode="text", length=99, **keywords)
+        assert env.reset(seed=4)[0] == f"at 49 after 0 of {limit}"
+        ends = [env.step(0)[3] for _ in range(9)]
+        assert ends.index(True) + 1 == env.unwrapped.most
+
+
 # Plays pickled batches on, in a process that has not seen their ids.
 PLAY = """
 import hashlib, pickle, sys
@@ -105,7 +207,8 @@ digest = hashlib.sha256()
 for envs, actions in pickle.load(open(sys.argv[1], "rb")):
     rollout = envs.unroll(actions)
     state = envs.get_state()
-    for array in (rollout.rewards, rollout.terminations, *state.arrays.values()):
+    ends = rollout.terminations, rollout.truncations
+    for array in (rollout.rewards, *ends, *state.arrays.values()):
         digest.update(np.ascontiguousarray(array).tobytes())
 print(digest.hexdigest())
 """

@@ -70,6 +70,14 @@ def test_numbers_are_pythons_and_writes_wrap(value, at):
 
 
 @Rule
+def turn(row, last, first=0):
+    """Write the numbers of a line in another order to the line behind it."""
+    a, b, c = row[first, last : last + 3]
+    row[first + 1, 4:] = c, a, b
+    row[2] = row[1]
+
+
+@Rule
 def move_parts(env, kind, at):
     """Write a part of an array to one that it overlaps."""
     if kind == 0:
@@ -83,6 +91,7 @@ def move_parts(env, kind, at):
     elif kind == 4:
         part = env.board[1:4]
         part[0], part[1] = part[1], part[2]
+        turn(last=at, row=env.board[2:])
     elif kind == 5:
         env.board[...] = env.board[-99:99]
     elif kind == 6:

@@ -53,7 +53,7 @@ Infos: TypeAlias = dict[str, Any]
 _MAX_DISTANCES = 1 << 28
 _FEATURES = ArrayMode(
     "a plane each for the player, walls, boxes and targets: 1 where they are",
-    lambda _, h, w: (4, h, w),
+    lambda _, h, w, _s: (4, h, w),
     1,
     write_features,
 )
