@@ -81,7 +81,7 @@ def _section(finding: Finding, examples: Mapping[int, Example]) -> str:
     lines.append(f"</p><ul>{items}</ul>")
     if finding.follows is not None:
         lines.append(f"<p>It follows from: {escape(finding.follows.title)}.</p>")
-    lines.append(f'<p class="change">{_with_code(kind.advice)}</p>')
+    lines.append(f'<p class="change">What to change: {_with_code(kind.advice)}</p>')
     figures = [_figure(examples[turn]) for turn in finding.examples]
     lines.append(f'<div class="examples">{"".join(figures)}</div></section>')
     return "\n".join(lines)
