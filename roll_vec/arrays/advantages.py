@@ -141,15 +141,17 @@ class AdvantageEngine(ArrayEngine):
         infos["advantage"], infos["_advantage"] = advantages, ~skip_mask
         return result
 
-    def play_one(self, actions: NDArray[Any]) -> tuple[float, bool, dict[str, Any]]:
+    def play_one(
+        self, actions: NDArray[Any]
+    ) -> tuple[float, bool, bool, dict[str, Any]]:
         """Take one action in the one environment of this engine, without a limit."""
         env_ids = np.zeros(1, np.int64)
         before = self._read_rows(env_ids)
-        reward, terminated, infos = super().play_one(actions)
+        reward, terminated, truncated, infos = super().play_one(actions)
         ends = np.array([terminated])
         rows = before, actions, self._read_rows(env_ids), ends
         infos["advantage"] = self._measure(*rows).item()
-        return reward, terminated, infos
+        return reward, terminated, truncated, infos
 
     def measure_idle(self, env_ids: Ids) -> Floats:
         """Return the advantages of no valid action in m > 0 environments, (m,)."""
