@@ -261,7 +261,7 @@ def read_results(path: str | os.PathLike[str], *, repeats: bool = False) -> Resu
                     torn_episodes.append(episode)
             record = _parse_record(content)
             if episode in turns:
-                number = len(lines)  # noqa: PLW2901: of the last line
+                number = len(lines)  # noqa: PLW2901
             records[episode] = replace(record, turns=_parse_turns(content))
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         reason = f"no {error}" if isinstance(error, KeyError) else error
