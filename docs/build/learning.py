@@ -21,13 +21,21 @@ def episodes(_: str) -> str:
     """Return a table of the episodes that each signal needs, over all seeds."""
     rows = []
     for task, result in _read("exact_credit.json").items():
-        medians = [statistics.median(result[x]) for x in ("reward", "advantage")]
-        cells = [
-            f"{statistics.median(result[name]):,.0f} "
-            f"({min(result[name]):,} to {max(result[name]):,})"
-            for name in ("reward", "advantage")
-        ]
-        ratio = f"{medians[0] / medians[1]:.1f}"
+        most = result["episodes"]
+
+        def words(needed: float, most: int = most) -> str:
+            return f"{needed:,.0f}" if needed <= most else f"over {most:,}"
+
+        cells, medians = [], []
+        for name in ("reward", "advantage"):
+            # A training that never solves the share needs more than it had.
+            needed = [most + 1 if x is None else x for x in result[name]]
+            medians.append(statistics.median(needed))
+            least, largest = words(min(needed)), words(max(needed))
+            spread = f" ({least} to {largest})" if least != largest else ""
+            cells.append(words(medians[-1]) + spread)
+        ratio = f"{min(medians[0], most) / medians[1]:.1f}"
+        ratio = ratio if medians[0] <= most else f"over {ratio}"
         rows.append((task, f"{result['target']:.0%}", *cells, ratio))
     heads = "task", "test levels solved", "reward", "advantage", "ratio"
     return table(heads, rows, 4)

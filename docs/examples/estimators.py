@@ -28,6 +28,7 @@ from exact_credit import (
     returns_to_go,
     train,
 )
+from lake_chances import chances_of_actions, place_everywhere
 from numpy_network import Network
 
 NUM_GROUPS, GROUP_SIZE = 1250, 8
@@ -232,32 +233,15 @@ def lake_credit(network: Network, planes: np.ndarray, is_slippery: bool) -> np.n
     ----------
     network : Network
     planes : (L, 6, H, W)
-        The levels at the start: player on ice, ice, hole, goal, and two of ends.
+        As `place_everywhere` has them.
     is_slippery : bool
     """
-    num_levels, _, height, width = planes.shape
-    flat = planes.reshape(num_levels, 6, -1)
-    cells = np.arange(height * width)
-    boards = np.repeat(flat[:, None], len(cells), axis=1)
-    boards[:, :, 1] |= boards[:, :, 0]
-    boards[:, :, 0] = 0
-    boards[:, cells, :, cells] = np.eye(6, dtype=np.uint8)[0]
-    boards = boards.reshape(-1, 6, height, width)
-    chances = network.forward(boards)[2].reshape(num_levels, -1, 4)
-    rows, columns = np.divmod(cells, width)
-    ahead = [
-        (rows + down).clip(0, height - 1) * width + (columns + right).clip(0, width - 1)
-        for down, right in ((0, -1), (1, 0), (0, 1), (-1, 0))
-    ]
-    values = np.zeros(flat[:, 0].shape)
+    chances = network.forward(place_everywhere(planes))[2]
+    chances = chances.reshape(len(planes), -1, 4)
     gains = np.zeros((MAX_STEPS + 1, *chances.shape))
-    for steps_left in range(1, MAX_STEPS + 1):
-        values = np.where(flat[:, 3], 1.0, np.where(flat[:, 2], 0.0, values))
-        after = np.stack([values[:, some] for some in ahead], axis=2)
-        if is_slippery:
-            after = (np.roll(after, 1, 2) + after + np.roll(after, -1, 2)) / 3
-        values = (chances * after).sum(2)
-        gains[steps_left] = after - values[..., None]
+    steps = chances_of_actions(planes, chances, is_slippery, MAX_STEPS)
+    for steps_left, after in enumerate(steps, start=1):
+        gains[steps_left] = after - (chances * after).sum(2)[..., None]
     return gains
 
 

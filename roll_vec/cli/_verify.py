@@ -16,6 +16,7 @@ from roll_vec.cli._options import Parser, add_command
 from roll_vec.cli._tables import count, print_table, progress
 from roll_vec.errors import RollVecError, one_line
 from roll_vec.evaluation.episodes import EpisodeResults
+from roll_vec.evaluation.panels import PANELS
 from roll_vec.evaluation.result_files import results_id
 from roll_vec.evaluation.verification import (
     Verification,
@@ -143,6 +144,7 @@ def _report(path: Path, verification: Verification, seconds: float) -> None:
             played = f"{verification.num_episodes:,} of {verification.total:,} episodes"
         turns = count(verification.num_turns, "turn")
         rows.append(("played again", f"{played}, {turns} ({seconds:.2f} s)"))
+        rows += _panel_rows(verification)
         rows.append(("compared", _describe_fields(verification)))
     if results is not None and len(results[1].returns):
         rows.append(("score", _describe_score(results[1])))
@@ -157,6 +159,16 @@ def _report(path: Path, verification: Verification, seconds: float) -> None:
             ]
     rows += [("note", note) for note in verification.notes]
     print_table(rows, title=f"{word}: {path}: {verification.title}")
+
+
+def _panel_rows(verification: Verification) -> list[tuple[str, str]]:
+    """Return the panel whose part a split is, if it is one."""
+    return [
+        ("panel", f"{panel.name}, its part {part} of {', '.join(panel.splits)}")
+        for panel in PANELS.values()
+        for part, split in panel.splits.items()
+        if f"{split.id} {split.name}" == verification.title
+    ]
 
 
 def _describe_score(results: EpisodeResults) -> str:

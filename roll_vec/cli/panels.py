@@ -9,7 +9,8 @@ from typing import Any
 from roll_vec.cli._errors import argument_error
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import print_table
-from roll_vec.evaluation.panels import PANELS, baseline_rows
+from roll_vec.evaluation.panels import PANELS, Panel, baseline_rows
+from roll_vec.version import __version__
 
 _DIGEST_CHARS = 12
 # The policies of the baselines, and their heads.
@@ -49,8 +50,25 @@ def _list_panels(arguments: argparse.Namespace) -> int:
         # 80 columns, also in a pipe.
         title = textwrap.fill(f"{panel.name} {digest}: {panel.title}", 80)
         # The last column is flush left, and has no letter.
-        print_table(rows, "<<<>>>>", title)
+        print_table(rows, "<<<>>>>", title, _usage(panel) if name else ())
     return 0
+
+
+def _usage(panel: Panel) -> list[str]:
+    """Return the commands that play a panel, and the sentence that cites it."""
+    parts = {part: f"{part}.jsonl" for part in panel.splits}
+    runs = [
+        f"  roll-vec eval run {split.id} --split {split.name} --out {parts[part]}"
+        for part, split in panel.splits.items()
+    ]
+    results = ", ".join(f"... % ({part})" for part in parts)
+    digest = panel.digest[:_DIGEST_CHARS]
+    sentence = (
+        f"cite: On panel {panel.name} (roll_vec {__version__}, digest {digest}) the "
+        f"success is {results}."
+    )
+    check = f"  roll-vec eval verify {' '.join(parts.values())}"
+    return ["play, with --policy:", *runs, check, *textwrap.wrap(sentence, 80)]
 
 
 def _score(title: str) -> str:

@@ -263,9 +263,7 @@ def test_a_newcomer_sees_what_is_wrong_with_a_file(run):
         *("success", "True", "False"),
     ]
     assert rows["that is"] == "played again, the episode does not end so"
-    assert rows["in all"].startswith(
-        "1 episode with a difference (success 1): episode "
-    )
+    assert rows["in all"].startswith("1 episode with a difference (success 1): ")
     assert rows["score in the file"] != rows["score here"]
     assert same.startswith("same: a: ")
     assert re.match(r"not verified: damaged\n .* line \d: no 'return'", damaged)

@@ -2,22 +2,25 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.learning
 
 
 @pytest.mark.parametrize(
-    ("name", "most"),
-    [("lakes of 5x5, no slips", 3328), ("Sokoban, one box", 2560)],
+    ("name", "by_chance", "most"),
+    [("lakes of 4x4, slippery", 0.25, 4096), ("Sokoban, one box", 0.2, 2560)],
 )
-def test_an_agent_learns_twice_as_fast_from_the_advantage(example, name, most):
+def test_an_agent_learns_twice_as_fast_from_the_advantage(
+    example, name, by_chance, most
+):
     program = example("exact_credit")
     task = program.TASKS[name]
     curve = program.learning_curve(task, "advantage", 0, most)
     needed = program.episodes_until(curve, task.target)
     # Before learning a few of the levels are solved by chance.
-    assert curve[0][1] < 0.2
+    assert curve[0][1] < by_chance
     assert 256 < needed <= most
     curve = program.learning_curve(task, "reward", 0, 2 * needed)
     assert program.episodes_until(curve, task.target) in (None, curve[-1][0])
@@ -34,3 +37,18 @@ def test_the_program_draws_and_writes(example, monkeypatch, capsys, tmp_path):
     assert len(capsys.readouterr().out.splitlines()) == 6
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert '"reward": [\n   null\n  ]' in out.read_text("utf-8")
+
+
+def test_exact_chances_are_those_of_play(example):
+    program, chances = example("exact_credit"), example("lake_chances")
+    rng = np.random.default_rng(0)
+    network = example("numpy_network").Network(6 * 16, rng)
+    network.parameters[2][:] = rng.normal(size=network.parameters[2].shape)
+    levels = list(range(4000))
+    envs = program.make_envs(program.TASKS["lakes of 4x4, slippery"], len(levels))
+    planes, _ = envs.reset(seed=levels)
+    _, successes = program.play(envs, network.best_actions, levels)
+    expected = chances.mean_chance(network, planes, 100)
+    # Three standard errors of the mean of 4,000 episodes are below 0.024.
+    assert successes.mean() == pytest.approx(expected, abs=0.024)
+    assert expected > chances.mean_chance(network, planes, 5)

@@ -12,7 +12,7 @@ findings, so shares overlap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -143,7 +143,7 @@ class Hits:
         0 to 1.
     turns : (k,) int64
         Places of turns that are examples.
-    details : sequence of str
+    details : list of str
     """
 
     number: int
@@ -151,7 +151,7 @@ class Hits:
     unit: str
     hits: Floats
     turns: Ints
-    details: Sequence[str] = ()
+    details: list[str] = field(default_factory=list)
 
     @classmethod
     def of_turns(
@@ -178,8 +178,21 @@ class Hits:
         episodes = cls.of_episodes(
             evidence, evidence.of_groups(is_group, False), details
         )
+        if is_group.any():
+            # A board says nothing about a group.
+            rows = np.flatnonzero(evidence.groups == np.argmax(is_group))[:4].tolist()
+            played = evidence.played
+            members = (
+                f"seed {played.recorded[row].seed}: return {played.returns[row]:.4g}"
+                for row in rows
+            )
+            episodes.details.append(f"such as {', '.join(members)}")
         return replace(
-            episodes, number=int(is_group.sum()), total=len(is_group), unit="groups"
+            episodes,
+            number=int(is_group.sum()),
+            total=len(is_group),
+            unit="groups",
+            turns=episodes.turns[:0],
         )
 
 

@@ -17,6 +17,12 @@ from roll_vec.evaluation.diagnosis.ranking import Diagnosis
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 # The longest part of an observation or an answer.
 _MAX_CHARS = 4000
+_LEGEND = (
+    "Share: what the finding has cost of the lost return; shares overlap. Weight: of "
+    "findings that spoil episodes whatever the policy does, their share of all "
+    "episodes; of others, of the best return. Findings that follow from another one "
+    "stand last."
+)
 
 
 def make_page(diagnosis: Diagnosis) -> str:
@@ -39,8 +45,8 @@ def make_page(diagnosis: Diagnosis) -> str:
 
 def _table(diagnosis: Diagnosis) -> str:
     rows = [
-        "<table><thead><tr><th>finding</th><th>count</th><th>share of the lost return"
-        "</th><th>weight</th></tr></thead><tbody>"
+        "<table><thead><tr><th>finding</th><th class=number>count</th><th "
+        "class=number>share of the lost return</th><th>weight</th></tr></thead><tbody>"
     ]
     for finding in diagnosis.findings:
         title, small = escape(finding.kind.title), ' class="small"'
@@ -57,6 +63,7 @@ def _table(diagnosis: Diagnosis) -> str:
             f"{percent(finding.weight)}</td></tr>"
         )
     rows.append("</tbody></table>")
+    rows.append(f'<p class="muted">{_LEGEND}</p>')
     rest = len(diagnosis.findings) - len(diagnosis.outstanding)
     if rest:
         rows.append('<p class="muted">Rows in grey do not stand out.</p>')
@@ -74,7 +81,7 @@ def _section(finding: Finding, examples: Mapping[int, Example]) -> str:
     lines.append(f"</p><ul>{items}</ul>")
     if finding.follows is not None:
         lines.append(f"<p>It follows from: {escape(finding.follows.title)}.</p>")
-    lines.append(f'<p class="change">{_with_code(kind.advice)}</p>')
+    lines.append(f'<p class="change">What to change: {_with_code(kind.advice)}</p>')
     figures = [_figure(examples[turn]) for turn in finding.examples]
     lines.append(f'<div class="examples">{"".join(figures)}</div></section>')
     return "\n".join(lines)

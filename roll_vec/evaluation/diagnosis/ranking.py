@@ -165,5 +165,5 @@ def _explain(finding: Finding, findings: list[Finding], evidence: Evidence) -> F
         if is_cause and other.stands_out and other.kind.explains:
             inside = weights[other.hits.hits >= 0.5].sum()
             if inside >= _EXPLAINED * weights.sum() > 0:
-                return replace(finding, follows=other.kind)
+                return replace(finding, follows=other.kind, examples=())
     return finding
