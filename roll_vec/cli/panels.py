@@ -10,7 +10,7 @@ from roll_vec.cli._errors import argument_error
 from roll_vec.cli._options import add_command
 from roll_vec.cli._tables import print_table
 from roll_vec.evaluation.panels import PANELS, Panel, baseline_rows
-from roll_vec.version import __version__
+from roll_vec.recordings.setup import current_versions
 
 _DIGEST_CHARS = 12
 # The policies of the baselines, and their heads.
@@ -64,7 +64,7 @@ def _usage(panel: Panel) -> list[str]:
     results = ", ".join(f"... % ({part})" for part in parts)
     digest = panel.digest[:_DIGEST_CHARS]
     sentence = (
-        f"cite: On panel {panel.name} (roll_vec {__version__}, digest {digest}) the "
+        f"cite: On panel {panel.name} (roll_vec {current_versions()['roll-vec']}, digest {digest}) the "
         f"success is {results}."
     )
     check = f"  roll-vec eval verify {' '.join(parts.values())}"
