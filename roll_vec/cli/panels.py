@@ -63,8 +63,9 @@ def _usage(panel: Panel) -> list[str]:
     ]
     results = ", ".join(f"... % ({part})" for part in parts)
     digest = panel.digest[:_DIGEST_CHARS]
+    version = current_versions()["roll-vec"]
     sentence = (
-        f"cite: On panel {panel.name} (roll_vec {current_versions()['roll-vec']}, digest {digest}) the "
+        f"cite: On panel {panel.name} (roll_vec {version}, digest {digest}) the "
         f"success is {results}."
     )
     check = f"  roll-vec eval verify {' '.join(parts.values())}"
