@@ -203,17 +203,6 @@ def test_completions_without_tools(tmp_path):
     assert (message.answers, message.place) == (["1 + 1"], "row 2")
 
 
-def test_results_of_older_verifiers(tmp_path):
-    agent = {"role": "assistant", "content": " Up "}
-    row = {"example_id": 3, "reward": 1, "prompt": [{"role": "user", "content": "a"}]}
-    info = {"id": SOKOBAN, "seed": 4}
-    middle = {"role": "user", "content": "b"}
-    path = write(tmp_path, {**row, "completion": [agent, middle, agent], "info": info})
-    (episode,) = read_episodes(path)
-    assert (episode.answers, episode.prompts) == (["Up", "Up"], ["a", "b"])
-    assert (episode.seed, episode.group, episode.total_reward) == (4, 3, 1)
-
-
 # ------------------------------------------------------------- dumps of our adapters
 
 

@@ -1,22 +1,20 @@
 """Traces of verifiers: ``traces.jsonl`` of ``vf-eval`` (verifiers 0.4).
 
 Each line is an episode, whose task has ``game`` (or ``id``), ``keywords`` and ``seed``,
-as in the taskset of docs/frameworks/others.md.  Lines of ``results.jsonl``, as older
-versions write them, are read if their ``info`` has these.
+as in the taskset of docs/frameworks/others.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from roll_vec.recordings.readers import kinds
-from roll_vec.recordings.readers.chats import prompt_of, split_chat
+from roll_vec.recordings.readers.chats import split_chat
 from roll_vec.recordings.readers.rows import Row
 from roll_vec.recordings.readers.task import Task
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 
-NAMES = ({"task", "traces"}, {"task", "nodes"}, {"completion", "info"})
+NAMES = ({"task", "traces"}, {"task", "nodes"})
 # The program of the environment, or the agent, ended the conversation.
 _GOOD_ENDS = ("user_closed", "agent_completed")
 # The names of the return, in the taskset of the page.
@@ -26,8 +24,7 @@ _RETURN, _SUCCESS = "return", "success"
 def read(rows: Iterable[Row], task: Task) -> Iterator[RecordedEpisode]:
     """Yield the episodes of verifiers."""
     for row in rows:
-        is_trace = "traces" in row.content or "nodes" in row.content
-        yield (_read_trace if is_trace else _read_result)(row, task)
+        yield _read_trace(row, task)
 
 
 def _read_trace(row: Row, task: Task) -> RecordedEpisode:
@@ -60,11 +57,13 @@ def _read_trace(row: Row, task: Task) -> RecordedEpisode:
     data = (row if "task" in row.content else trace).enter("task").enter("data")
     if not errors and stop is not None and stop not in _GOOD_ENDS:
         errors = [stop]
-    return _make(
+    id = data.find("game", kinds.TEXT) or data.find("id", kinds.TEXT)
+    return task.make_episode(
         row,
-        data,
-        task,
         [answer.strip() for answer in answers],  # as `last_reply` has them
+        data.get("seed", kinds.COUNT),
+        id=id,
+        keywords=data.find("keywords", kinds.OBJECT),
         total_reward=rewards.enter(name).find("score", kinds.NUMBER),
         success=None if success is None else success > 0,
         prompts=prompts,
@@ -72,25 +71,3 @@ def _read_trace(row: Row, task: Task) -> RecordedEpisode:
         group=group,
         fault=errors[-1] if errors else None,
     )
-
-
-def _read_result(row: Row, task: Task) -> RecordedEpisode:
-    prompt = prompt_of(row.get("prompt", kinds.CHAT_OR_TEXT))
-    answers, prompts = split_chat(row.get("completion", kinds.OBJECTS), prompt)
-    return _make(
-        row,
-        row.enter("info"),
-        task,
-        [answer.strip() for answer in answers],
-        total_reward=row.find("reward", kinds.NUMBER),
-        prompts=prompts,
-        group=row.find("example_id", kinds.GROUP),
-    )
-
-
-def _make(
-    row: Row, data: Row, task: Task, answers: list[str], **fields: Any
-) -> RecordedEpisode:
-    id = data.find("game", kinds.TEXT) or data.find("id", kinds.TEXT)
-    keywords, seed = data.find("keywords", kinds.OBJECT), data.get("seed", kinds.COUNT)
-    return task.make_episode(row, answers, seed, id=id, keywords=keywords, **fields)
