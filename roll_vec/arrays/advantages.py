@@ -24,9 +24,8 @@ from roll_vec.arrays.engine import ArrayEngine
 from roll_vec.arrays.steps import ArrayStep, Mask
 from roll_vec.errors import InvalidOptionError
 from roll_vec.vector.engine import NO_IDS
+from roll_vec.vector.known_infos import DEAD_END_LOSS
 
-DEAD_END_LOSS = 100.0
-"""The loss of an action into a dead end, in moves: the step limit of Sokoban's id."""
 # What a cache of solutions holds at most.
 MAX_BYTES = 1 << 25
 # An item of a dict with its number, beside the bytes of its key.

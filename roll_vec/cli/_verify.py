@@ -125,7 +125,7 @@ def _verify(
         if has_results and arguments.format is None:
             return verify_results(path, shop=arguments.options)
         episodes = read_episodes(
-            path, arguments.format, arguments.id, arguments.options
+            path, arguments.format, find_id(arguments), arguments.options
         )
         return verify_episodes(episodes)
 

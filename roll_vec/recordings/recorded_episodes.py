@@ -1,4 +1,4 @@
-"""What a file says of an episode that was played somewhere, by whatever trainer.
+"""The form of an episode in a file, by whatever trainer it was played.
 
 Results of ``roll-vec eval run`` and dumps of trainers become `RecordedEpisode`; so what
 checks a score, or looks for the reason of a low one, knows no format.

@@ -1,4 +1,4 @@
-"""The two infos that roll_vec itself reads: the fault of an environment, and success.
+"""The infos that roll_vec itself reads: faults, success, and the loss of a dead end.
 
 A pool writes the key ``error`` where an environment had a fault, with a `FaultMessage`.
 An ``error`` of any other type is an info of the environment.
@@ -19,6 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.errors import FaultMessage
+
+DEAD_END_LOSS = 100.0
+"""The loss of an action into a dead end, in moves: the step limit of Sokoban's id.
+
+It stands in the info ``advantage``; no other action costs as many moves.
+"""
 
 UNKNOWN = -1
 """The environment does not say whether the episode was a success."""

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from roll_vec.evaluation.diagnosis import played
 from tests.evaluation.diagnosis.planters import CHAT, SOKOBAN, answer_all, record
 
 SEEDS = range(1_000_000, 1_000_030)
@@ -80,9 +79,3 @@ def test_what_cannot_be_used_is_named(plain, fails, words, message):
     line = {"id": SOKOBAN, "seed": 1, "answers": []}
     (plain / "empty.jsonl").write_text(f"{json.dumps(line)}\n")
     assert message in fails("diagnose", *words)
-
-
-def test_the_loss_of_a_dead_end_is_that_of_advantages():
-    from roll_vec.arrays.advantages import DEAD_END_LOSS
-
-    assert played.DEAD_END_LOSS == DEAD_END_LOSS

@@ -136,7 +136,7 @@ def _play_texts(envs: Any, seeds: Sequence[int], oracle: Policy) -> BestPlay:
 def _play(envs: Any, seeds: Sequence[int], policy: Policy) -> BestPlay:
     plan, account = SeedPlan(envs, seeds, policy), EpisodeAccount(envs)
     returns, lengths, chances = np.full((3, len(seeds)), np.nan)
-    done = 0
+    num_ends = 0
     for event in play_steps(envs, plan):
         rows = np.flatnonzero(event.starts)
         # On slippery ice a solution is a policy, and has a chance.
@@ -145,13 +145,13 @@ def _play(envs: Any, seeds: Sequence[int], policy: Policy) -> BestPlay:
             chances[plan.episodes[rows]] = [
                 getattr(each, "value", np.nan) for each in solutions
             ]
-        ended = account.add(event)
-        episodes = plan.episodes[ended.env_index]
-        returns[episodes], lengths[episodes] = ended.returns, ended.lengths
+        ends = account.add(event)
+        episodes = plan.episodes[ends.env_index]
+        returns[episodes], lengths[episodes] = ends.returns, ends.lengths
         # A policy without a solution plays until the limit.
-        lengths[episodes[ended.truncated]] = np.nan
-        done += len(ended)
-        report("solutions", done, len(seeds))
+        lengths[episodes[ends.truncated]] = np.nan
+        num_ends += len(ends)
+        report("solutions", num_ends, len(seeds))
     if np.isfinite(chances).any():
         return BestPlay(returns, lengths, chances, CHANCE)
     return BestPlay(returns, lengths, lengths, MOVES)

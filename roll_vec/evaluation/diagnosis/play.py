@@ -158,8 +158,8 @@ def limit(evidence: Evidence) -> Hits | None:
         return None
     idle = evidence.is_wasted | evidence.is_return | ~played.is_valid
     is_short = is_hit & (played.best_length > played.lengths)
-    used = np.where(is_short, 1.0, 1.0 - evidence.share(idle))
-    hits = np.where(is_hit, used, 0.0)
+    parts = np.where(is_short, 1.0, 1.0 - evidence.share(idle))
+    hits = np.where(is_hit, parts, 0.0)
     hits[played.sum_by_episode(played.is_dead_end) > 0] = 0.0
     steps = np.median(played.lengths[is_hit])
     best = np.median(played.best_length[is_hit])

@@ -23,13 +23,15 @@ from roll_vec.recordings.events import BatchEvent
 from roll_vec.recordings.recorded_episodes import RecordedEpisode
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import action_names
-from roll_vec.vector.known_infos import UNKNOWN, episode_successes
+from roll_vec.vector.known_infos import (
+    DEAD_END_LOSS,
+    UNKNOWN,
+    episode_successes,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-# `roll_vec.arrays.advantages` has it; no other action costs as many moves.
-DEAD_END_LOSS = 100.0
 # Halves of a shorter observation are in any prompt.
 _SHORTEST = 16
 
@@ -173,7 +175,7 @@ def play_again(
     """
     numbers = np.zeros(len(episodes)) if files is None else np.array(files)
     played = Played(episodes, numbers.astype(np.int64))
-    done = 0
+    num_ends = 0
     for number, group in enumerate(group_episodes(episodes)):
         played.tasks.append(Task(group))
         played.task[group.places] = number
@@ -185,8 +187,8 @@ def play_again(
             for event in plan.play():
                 columns.add(event)
                 if not event.is_reset:
-                    done += int(event.ends.sum())
-                    report("episodes", done, len(episodes))
+                    num_ends += int(event.ends.sum())
+                    report("episodes", num_ends, len(episodes))
             played.lengths[group.places] = plan.num_played
             played.is_refused[group.places[list(plan.refusals)]] = True
         _find_missing_pattern(played, played.tasks[-1])

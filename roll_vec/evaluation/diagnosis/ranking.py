@@ -127,9 +127,9 @@ def diagnose(
     played = play_again(episodes, files)
     add_best_play(played)
     evidence = Evidence(played)
-    found = [(kind, kind.find(evidence)) for kind in KINDS]
+    pairs = [(kind, kind.find(evidence)) for kind in KINDS]
     findings = [
-        _weigh(evidence, kind, hits) for kind, hits in found if hits and hits.number
+        _weigh(evidence, kind, hits) for kind, hits in pairs if hits and hits.number
     ]
     # Stable: of equal weights the earlier cause comes first.
     findings.sort(key=lambda each: -round(each.weight, 2))

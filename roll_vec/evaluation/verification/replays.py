@@ -71,8 +71,8 @@ def play_again(episodes: Sequence[RecordedEpisode]) -> list[Replay]:
     replays: dict[int, Replay] = {}
     for group in group_episodes(episodes):
         with closing(group.make_vec()) as envs:
-            done = _play_group(group, envs, len(replays), len(episodes))
-        for place, each in done.items():
+            results = _play_group(group, envs, len(replays), len(episodes))
+        for place, each in results.items():
             replays[int(group.places[place])] = each
     return [replays[place] for place in range(len(episodes))]
 
@@ -84,17 +84,17 @@ def _play_group(
     plan, account = AnswerPlan(envs, group.episodes), EpisodeAccount(envs)
     recorder = TurnRecorder(envs, with_answers=False)
     tolerance = _LAST_BITS if _has_floats(envs.single_observation_space) else 0.0
-    done: dict[int, Replay] = {}
+    results: dict[int, Replay] = {}
     others: set[int] = set()
     is_text = isinstance(envs.single_observation_space, Text)
     for event in plan.play():
         recorder.add(event)
-        ended = account.add(event)
-        faults = faults_of(event.last_infos) if len(ended) else {}
-        columns = (column.tolist() for column in vars(ended).values())
+        ends = account.add(event)
+        faults = faults_of(event.last_infos) if len(ends) else {}
+        columns = (column.tolist() for column in vars(ends).values())
         for row in zip(*columns, strict=True):
             env_id, total_reward, _, success, terminated, truncated = row
-            done[int(plan.episodes[env_id])] = Replay(
+            results[int(plan.episodes[env_id])] = Replay(
                 recorder.rewards(env_id),
                 recorder.states(env_id),
                 total_reward,
@@ -111,16 +111,16 @@ def _play_group(
             prompts = group.episodes[place].prompts
             if is_text and has_other_board(prompts, event.observations[env_id]):
                 others.add(place)
-            done[place] = Replay(np.zeros(0), states, fault=skipped)
+            results[place] = Replay(np.zeros(0), states, fault=skipped)
         # Those whose last event this is are counted with the next one.
-        report("episodes", num_before + len(done) - plan.num_playing, total)
-    report("episodes", num_before + len(done), total)
+        report("episodes", num_before + len(results) - plan.num_playing, total)
+    report("episodes", num_before + len(results), total)
     problems = plan.problems()
-    for place, replay in done.items():
+    for place, replay in results.items():
         replay.problem = problems.get(place)
         replay.is_refused = place in plan.refusals
         replay.has_other_prompt = place in others
-    return done
+    return results
 
 
 def has_other_board(prompts: Sequence[str] | None, observation: str) -> bool:
