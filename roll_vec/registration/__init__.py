@@ -17,6 +17,7 @@ from typing import Any
 import gymnasium
 from gymnasium.envs import registration
 
+from roll_vec.envs.minigrid.ids import IDS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_int, parse_options
 
@@ -168,7 +169,17 @@ _BUILT_IN = (
         pooled=True,
     ),
 )
-ENVIRONMENTS = {registered.id: registered for registered in _BUILT_IN}
+_MINIGRID = tuple(
+    _built_in(
+        name,
+        None,
+        f"MiniGrid's {name.removeprefix('MiniGrid-')}, equal for the same seed",
+        entry=f"minigrid.{entry}",
+        **keywords,
+    )
+    for name, entry, keywords in IDS
+)
+ENVIRONMENTS = {registered.id: registered for registered in (*_BUILT_IN, *_MINIGRID)}
 # The module that Gymnasium imports when an environment is made.
 _FACTORIES = "roll_vec.registration.factories"
 

@@ -1,0 +1,7 @@
+"""MiniGrid 3.2.0 and BabyAI as array environments: a class for each game.
+
+`things` has the codes of what stands in cells, `grids` rules that draw levels, `steps`
+and `views` rules of a step and of what the agent sees, `observations` their modes,
+`base` the class `MiniGrid`, and `rooms` grids of rooms.  The games are files of their
+own, and `ids` is the table of all ids.
+"""

@@ -1,0 +1,38 @@
+"""DoorKey: a key, a locked door, and the goal behind it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.minigrid.base import MiniGrid
+from roll_vec.envs.minigrid.grids import (
+    ENDLESS,
+    draw_border,
+    draw_column,
+    place,
+    place_agent,
+)
+from roll_vec.envs.minigrid.things import DOOR, GOAL, KEY, LOCKED, WALL, YELLOW
+
+
+class DoorKey(MiniGrid):
+    """Pick up the key, open the door and go to the green goal."""
+
+    size: int = 8
+    MISSION: ClassVar[Any] = "use the key to open the door and then get to the goal"
+
+    @property
+    def default_limit(self) -> int:
+        """The limit of steps without ``max_steps``."""
+        return 10 * self.size**2
+
+    @rule
+    def begin(env: Any, rng: Any) -> None:
+        draw_border(env)
+        env.grid[env.width - 2, env.height - 2] = GOAL
+        x = rng.integers(2, env.width - 2)
+        draw_column(env, x, 0, env.height, WALL)
+        place_agent(env, rng, (0, 0, x, env.height))
+        env.grid[x, rng.integers(1, env.width - 2)] = DOOR + YELLOW + LOCKED
+        place(env, rng, KEY + YELLOW, (0, 0, x, env.height), 1, ENDLESS)
