@@ -17,9 +17,9 @@ from typing import Any
 import gymnasium
 from gymnasium.envs import registration
 
-from roll_vec.envs.minigrid.ids import IDS
 from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_int, parse_options
+from roll_vec.registration.minigrid_ids import IDS
 
 
 @dataclass(frozen=True)

@@ -3,5 +3,5 @@
 `things` has the codes of what stands in cells, `grids` rules that draw levels, `steps`
 and `views` rules of a step and of what the agent sees, `observations` their modes,
 `base` the class `MiniGrid`, and `rooms` grids of rooms.  The games are files of their
-own, and `ids` is the table of all ids.
+own; `roll_vec.registration.minigrid_ids` is the table of ids.
 """

@@ -51,8 +51,14 @@ class MiniGrid(ArrayEnv):
         "mission": np.int32,
         "success": np.bool_,
     }
-    actions: ClassVar[Any] = tuple(
-        ["left", "right", "forward", "pickup", "drop", "toggle", "done"]
+    actions: ClassVar[Any] = (
+        "left",
+        "right",
+        "forward",
+        "pickup",
+        "drop",
+        "toggle",
+        "done",
     )
     infos: ClassVar[Any] = ("success",)
     hidden_infos: ClassVar[Any] = ("success",)  # MiniGrid has none

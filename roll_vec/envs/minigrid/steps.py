@@ -37,7 +37,7 @@ def is_shut(thing: int) -> bool:
 
 @rule
 def can_enter(thing: int) -> bool:
-    """Return whether the agent can go to a cell: empty, floor, goal, lava, open door."""
+    """Return whether the agent can enter: no thing, floor, goal, lava, or open door."""
     kind = thing & TYPE
     return kind in (0, 3, 8, 9) or (kind == DOOR and thing & STATE == 0)
 
@@ -57,7 +57,7 @@ def toggle(env: Any, x: int, y: int) -> None:
 
 
 @rule
-def reward_success(env: Any) -> float:
+def reward_success(env: Any) -> Any:
     """Return the reward of a success: 1 less 0.9 times the share of steps."""
     return 1 - 0.9 * (env.step_count / env.limit)
 

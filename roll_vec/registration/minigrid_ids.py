@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-# The id, ``module:class`` in this package, and the keywords.
+# The id, ``module:class`` in `roll_vec.envs.minigrid`, and the keywords.
 IDS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     *(
         (f"MiniGrid-DoorKey-{size}x{size}-v0", "door_key:DoorKey", {"size": size})
