@@ -26,6 +26,11 @@ class DoorKey(MiniGrid):
     ----------
     size : int
         Columns and rows of the grid, at least 5.
+
+    Episode end
+    -----------
+    terminated
+        The agent is on the goal: success.
     """
 
     size: int = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.minigrid.things import COLOURS, WALL
+from roll_vec.envs.minigrid.things import COLOURS, KEY, WALL
 
 # Tries to place a thing: MiniGrid has no bound.
 ENDLESS = 1 << 40
@@ -107,3 +107,20 @@ def draw_other_colour(rng: Any, used: int) -> int:
                 result = colour
             left -= 1
     return result
+
+
+@rule
+def draw_object(rng: Any) -> Any:
+    """Draw a key, a ball or a box of any colour."""
+    return KEY + rng.integers(3) + COLOURS[rng.integers(6)]
+
+
+@rule
+def draw_another_object(env: Any, rng: Any, k: int) -> Any:
+    """Draw a key, a ball or a box that is not one of the first k of ``env.objects``."""
+    while True:
+        thing, is_new = draw_object(rng), True
+        for i in range(k):
+            is_new &= env.objects[i] != thing
+        if is_new:
+            return thing

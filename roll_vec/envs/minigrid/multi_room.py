@@ -60,7 +60,7 @@ def try_room(env: Any, rng: Any, k: int, side: int, x: int, y: int) -> bool:
 
 
 @rule
-def try_next_room(env: Any, rng: Any, k: int, entry: int) -> int:
+def try_next_room(env: Any, rng: Any, k: int, entry: int) -> Any:
     """Try 8 times to add room k behind a room with this side of its entry.
 
     Return the side of the entry of room k, or NO_SIDE.
@@ -108,6 +108,11 @@ class MultiRoom(MiniGrid):
         The most columns and rows of a room with its walls, at least 4.
     width, height : int
         Columns and rows of the grid.
+
+    Episode end
+    -----------
+    terminated
+        The agent is on the goal: success.
     """
 
     minNumRooms: int = 6

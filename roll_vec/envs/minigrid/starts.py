@@ -58,6 +58,11 @@ class StartGame(MiniGrid):
         direction.
     agent_start_dir : int
         Its direction: 0 right, 1 down, 2 left, 3 up.
+
+    Episode end
+    -----------
+    terminated
+        The agent is on the goal: success.
     """
 
     agent_start_pos: tuple[int, int] | None = (1, 1)
