@@ -42,6 +42,9 @@ class RegisteredEnv:
         The environment in one line; empty: the first line of its class's docstring.
     reward_threshold : float or None
         The return at which Gymnasium calls its game of this id solved.
+    family : str
+        The collection that has many ids of one base, ``MiniGrid`` or ``BabyAI``; else
+        empty.
     """
 
     id: str
@@ -51,6 +54,7 @@ class RegisteredEnv:
     pooled: bool = False
     summary: str = ""
     reward_threshold: float | None = None
+    family: str = ""
 
     def load(self) -> Any:
         """Return the class of the environment."""
@@ -86,6 +90,7 @@ def _built_in(
     entry: str = "",
     reward_threshold: float | None = None,
     pooled: bool = False,
+    family: str = "",
     **keywords: Any,
 ) -> RegisteredEnv:
     """Return the entry of an id of this package.
@@ -99,7 +104,7 @@ def _built_in(
     entry : str
         ``module:class`` in ``roll_vec.envs``.  Empty: both are named as the id, such as
         ``cart_pole:CartPole`` for ``CartPole-v1``.
-    max_episode_steps, reward_threshold, pooled, **keywords
+    max_episode_steps, reward_threshold, pooled, family, **keywords
         See `RegisteredEnv`.
     """
     base = name.partition("-")[0]
@@ -112,6 +117,7 @@ def _built_in(
         pooled=pooled,
         summary=summary or f"Gymnasium's {name}, equal step for step",
         reward_threshold=reward_threshold,
+        family=family,
     )
 
 
@@ -175,6 +181,7 @@ _MINIGRID = tuple(
         None,
         f"MiniGrid's {name.removeprefix('MiniGrid-')}, equal for the same seed",
         entry=f"minigrid.{entry}",
+        family=name.partition("-")[0],
         **keywords,
     )
     for name, entry, keywords in IDS

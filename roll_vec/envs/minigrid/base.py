@@ -24,6 +24,9 @@ class MiniGrid(ArrayEnv):
     A game writes the rule ``begin``, a rule ``step`` where its ends are not those of
     `move`, and its mission: the text `MISSION`, or the method `mission_text`.
 
+    `roll-vec info` and the page of the games read the sections below for every game; a
+    section of a game's own docstring replaces that of this one.
+
     Parameters
     ----------
     obs_mode : str
@@ -33,7 +36,51 @@ class MiniGrid(ArrayEnv):
     see_through_walls : bool
         True: walls and doors hide nothing.
     max_steps : int or None
-        The limit of steps; None: `default_limit`.
+        The limit of steps; None: the game's own.
+
+    Attributes
+    ----------
+    grid : (width, height) uint32
+        The code of what stands in each cell; `roll_vec.envs.minigrid.things` has them.
+    x, y : int16
+        Column and row of the agent.
+    direction : int8
+        0 right, 1 down, 2 left, 3 up.
+    carrying : uint32
+        The code of what the agent carries; 0: nothing.
+    step_count : int32
+        Steps of the episode.
+    mission : int32
+        The number of the mission, which `mission_text` reads.
+    success : bool
+        Whether the episode ended with a reward.
+
+    Rewards
+    -------
+    1 - 0.9 * steps / max_steps
+        The mission is done.
+    0
+        Any other step.
+
+    Episode end
+    -----------
+    terminated
+        The agent is on the goal: success.
+    terminated
+        The agent is in lava.
+
+    Sources
+    -------
+    MiniGrid : 3.2.0; https://github.com/Farama-Foundation/Minigrid
+        grids, missions, observations, rewards, ends and limits, from the same seed and
+        in all episodes after it
+
+    Differences
+    -----------
+    - ``mission`` is of a ``Text`` space, not of a ``MissionSpace``.
+    - ``agent_view_size`` is at most 15.
+    - ``grid`` and ``carrying`` are codes, not objects.
+    - Wrappers that change observations are values of ``obs_mode``.
     """
 
     obs_mode: str = "dict"
