@@ -70,6 +70,16 @@ class RegisteredEnv:
         lines = inspect.cleandoc(self.load().__doc__ or "").splitlines()
         return lines[0].rstrip(".") if lines else ""
 
+    def find_limit(self) -> int | None:
+        """Return the registered step limit, or that of the rules; None: there is none.
+
+        The ids of a family have limits in their rules, which may depend on the level:
+        this is then the least one.
+        """
+        if not self.family:
+            return self.max_episode_steps
+        return int(self.load()(**self.keywords).default_limit)
+
     def defaults(self) -> dict[str, Any]:
         """Return the keywords of the single environment and their defaults."""
         if self.pooled:
@@ -90,7 +100,6 @@ def _built_in(
     entry: str = "",
     reward_threshold: float | None = None,
     pooled: bool = False,
-    family: str = "",
     **keywords: Any,
 ) -> RegisteredEnv:
     """Return the entry of an id of this package.
@@ -104,7 +113,7 @@ def _built_in(
     entry : str
         ``module:class`` in ``roll_vec.envs``.  Empty: both are named as the id, such as
         ``cart_pole:CartPole`` for ``CartPole-v1``.
-    max_episode_steps, reward_threshold, pooled, family, **keywords
+    max_episode_steps, reward_threshold, pooled, **keywords
         See `RegisteredEnv`.
     """
     base = name.partition("-")[0]
@@ -117,7 +126,6 @@ def _built_in(
         pooled=pooled,
         summary=summary or f"Gymnasium's {name}, equal step for step",
         reward_threshold=reward_threshold,
-        family=family,
     )
 
 
@@ -176,13 +184,12 @@ _BUILT_IN = (
     ),
 )
 _MINIGRID = tuple(
-    _built_in(
-        name,
+    RegisteredEnv(
+        f"roll_vec/{name}",
+        f"roll_vec.envs.minigrid.{entry}",
         None,
-        f"MiniGrid's {name.removeprefix('MiniGrid-')}, equal for the same seed",
-        entry=f"minigrid.{entry}",
+        keywords,
         family=name.partition("-")[0],
-        **keywords,
     )
     for name, entry, keywords in IDS
 )
