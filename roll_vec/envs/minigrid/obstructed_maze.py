@@ -12,6 +12,7 @@ from roll_vec.envs.minigrid.rooms import (
     PickupGrid,
     add_door,
     add_object,
+    draw_new,
     draw_rooms,
     find_gate,
     find_neighbour,
@@ -36,14 +37,11 @@ from roll_vec.options import check_int
 @rule
 def draw_colours(env: Any, rng: Any) -> None:
     """Draw the order of the colours of doors."""
+    drawn = 0
     for k in range(6):
-        env.colours[k] = COLOURS[k]
-    for k in range(6):
-        choice = k + rng.integers(6 - k)
-        colour = env.colours[choice]
-        for m in range(choice, k, -1):
-            env.colours[m] = env.colours[m - 1]
-        env.colours[k] = colour
+        choice = draw_new(rng, 6, drawn)
+        env.colours[k] = COLOURS[choice]
+        drawn |= 1 << choice
 
 
 @rule

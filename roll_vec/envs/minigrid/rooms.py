@@ -26,6 +26,7 @@ from roll_vec.envs.minigrid.things import (
     LOCKED,
     LOOKS,
     NUMBER_BIT,
+    NUMBERS,
     OBJECTS,
     TYPE,
     WALL,
@@ -37,6 +38,24 @@ ANY = -1
 # MiniGrid raises an error after so many draws of a cell, and of a door.
 MAX_CELLS, MAX_DOORS = 1001, 5001
 REACHED = 1 << 31
+
+
+@rule
+def draw_new(rng: Any, count: int, excluded: int) -> int:
+    """Return a random number below a count; those in the bits ``excluded`` are none.
+
+    Draws after one another are those of ``_rand_subset``.
+    """
+    rest = count
+    for k in range(count):
+        rest -= excluded >> k & 1
+    rest = rng.integers(rest)
+    for k in range(count):
+        if not excluded >> k & 1:
+            if rest == 0:
+                return k
+            rest -= 1
+    return -1
 
 
 @rule
@@ -195,8 +214,27 @@ def add_object(env: Any, rng: Any, i: int, j: int, kind: int, colour: int) -> An
 
 
 @rule
-def add_distractors(env: Any, rng: Any, count: int) -> Any:
-    """Add objects to random rooms; they may be equal (``all_unique=False``).
+def has_looks(env: Any, looks: int) -> bool:
+    """Return whether a thing of a type and colour is in the grid."""
+    for x in range(env.width):
+        for y in range(env.height):
+            if env.grid[x, y] & LOOKS == looks:
+                return True
+    return False
+
+
+@rule
+def add_distractors(
+    env: Any, rng: Any, i: int, j: int, count: int, is_unique: bool
+) -> Any:
+    """Add objects of random colours and types.
+
+    Parameters
+    ----------
+    i, j : int
+        The column and the row of their room; `ANY`: drawn for each.
+    is_unique : bool
+        True: no object of the level has the colour and the type of another one.
 
     Returns
     -------
@@ -204,13 +242,27 @@ def add_distractors(env: Any, rng: Any, count: int) -> Any:
         False: there was no place, as in `place_in_room`.
     """
     for _ in range(count):
-        colour = COLOURS[rng.integers(6)]
-        kind = OBJECTS[rng.integers(3)]
-        i = rng.integers(env.num_cols)
-        j = rng.integers(env.num_rows)
-        if add_object(env, rng, i, j, kind, colour) == 0:
+        looks = 0
+        while looks == 0:
+            colour = COLOURS[rng.integers(6)]
+            looks = OBJECTS[rng.integers(3)] + colour
+            if is_unique and has_looks(env, looks):
+                looks = 0
+        p = rng.integers(env.num_cols) if i == ANY else i
+        q = rng.integers(env.num_rows) if j == ANY else j
+        if not place_in_room(env, rng, p, q, number_thing(env, looks)):
             return False
     return True
+
+
+@rule
+def find_thing(env: Any, number: int) -> int:
+    """Return the thing in the grid that has a number; 0: it is not there."""
+    for x in range(env.width):
+        for y in range(env.height):
+            if env.grid[x, y] >> NUMBER_BIT & NUMBERS == number:
+                return env.grid[x, y]  # type: ignore[no-any-return]
+    return 0
 
 
 @rule
@@ -263,10 +315,15 @@ def count_rooms(env: Any) -> Any:
 
 
 @rule
-def connect_all(env: Any, rng: Any) -> Any:
+def connect_all(env: Any, rng: Any, without: int = ANY) -> Any:
     """Add doors of random colours, not locked, until the agent can go to all rooms.
 
     Rooms that are locked get none.
+
+    Parameters
+    ----------
+    without : int
+        A colour that is not drawn; `ANY`: all are.
 
     Returns
     -------
@@ -274,7 +331,9 @@ def connect_all(env: Any, rng: Any) -> Any:
         False: that was not so after 5,001 draws, where MiniGrid raises an error.
     """
     num_rooms = env.num_rows * env.num_cols
-    count = count_rooms(env)
+    count, excluded = count_rooms(env), 0
+    for k in range(6):
+        excluded |= int(COLOURS[k] == without) << k
     for _ in range(MAX_DOORS):
         if count == num_rooms:
             return True
@@ -285,7 +344,8 @@ def connect_all(env: Any, rng: Any) -> Any:
             continue
         p, q = find_neighbour(i, j, side)
         if not env.locked_rooms[i, j] and not env.locked_rooms[p, q]:
-            add_door(env, rng, i, j, side, ANY, 0)
+            colour = COLOURS[draw_new(rng, 6, excluded)]
+            add_door(env, rng, i, j, side, colour, 0)
             count = count_rooms(env)
     return False
 
