@@ -8,14 +8,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium.spaces import Space
+from numpy.typing import NDArray
 
-from roll_vec.arrays.array_env import ArrayEnv
+from roll_vec.arrays.array_env import MAX_SCALE, METADATA, ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.observations import OBS_MODES, OBSERVERS, make_space
+from roll_vec.envs.minigrid.pictures import draw_frame
 from roll_vec.envs.minigrid.steps import end, move
+from roll_vec.envs.minigrid.tiles import make_tiles
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
+from roll_vec.options import check_int
 
 
 class MiniGrid(ArrayEnv):
@@ -27,19 +31,33 @@ class MiniGrid(ArrayEnv):
     Parameters
     ----------
     obs_mode : str
-        ``dict``: image, direction and mission; ``image``: the image alone.
+        Form of observations, that of a wrapper of MiniGrid each.  ``dict``: image,
+        direction and mission; ``image``: the image alone; ``full``, ``one_hot``,
+        ``symbolic``, ``rgb`` and ``rgb_view``: a Dict with another image.
     agent_view_size : int
         Rows and columns of the view, odd, from 3 to 15.
     see_through_walls : bool
         True: walls and doors hide nothing.
     max_steps : int or None
         The limit of steps; None: `default_limit`.
+    highlight : bool
+        True: pictures of the grid show lighter what the agent sees.
+    tile_size : int
+        Pixels of a side of a cell in frames, from 1 to 64.
+    obs_tile_size : int
+        The same in observations ``rgb`` and ``rgb_view``.
+    agent_pov : bool
+        True: frames show the view of the agent.
     """
 
     obs_mode: str = "dict"
     agent_view_size: int = 7
     see_through_walls: bool = False
     max_steps: int | None = None
+    highlight: bool = True
+    tile_size: int = 32
+    obs_tile_size: int = 8
+    agent_pov: bool = False
 
     state: ClassVar[Mapping[str, Any]] = {
         "grid": (np.uint32, ("width", "height")),
@@ -64,6 +82,7 @@ class MiniGrid(ArrayEnv):
     hidden_infos: ClassVar[Any] = ("success",)  # MiniGrid has none
     seeding: ClassVar[str] = "stream"
     OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
+    metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_fps": 10}
     MISSION: ClassVar[Any] = ""
     attributes: ClassVar[Any] = {
         "agent_pos": StateAttribute(
@@ -76,11 +95,13 @@ class MiniGrid(ArrayEnv):
     }
 
     def check_options(self) -> None:
-        """Refuse views that MiniGrid has not."""
+        """Refuse views that MiniGrid has not, and tiles that are too large."""
         size: Any = self.agent_view_size
         if size not in range(3, 16, 2):
             accepted = "an odd number from 3 to 15"
             raise InvalidOptionError.expected("agent_view_size", accepted, size)
+        for name in ("tile_size", "obs_tile_size"):
+            check_int(name, getattr(self, name), 1, MAX_SCALE)
 
     @property
     def width(self) -> int:
@@ -110,12 +131,22 @@ class MiniGrid(ArrayEnv):
     @property
     def texts(self) -> Mapping[str, str]:  # type: ignore[override]
         """The parts of observations that are texts."""
-        return {"mission": "mission"} if self.obs_mode == "dict" else {}
+        return {} if self.obs_mode == "image" else {"mission": "mission"}
 
     @cached_property
     def observation_space(self) -> Space[Any]:
         """The space of an observation."""
         return make_space(self)
+
+    @property
+    def tiles(self) -> NDArray[np.uint8]:
+        """The tiles of observations that are pictures."""
+        is_lighter = self.highlight or self.obs_mode == "rgb_view"
+        return make_tiles(self.obs_tile_size, is_lighter)
+
+    def frame(self, env: Row, mode: str) -> Any:
+        """Return a picture of an environment, or the grid as text."""
+        return draw_frame(self, env)
 
     @rule
     def step(env: Any, action: int, rng: Any) -> Any:
