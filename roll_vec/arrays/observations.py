@@ -221,7 +221,7 @@ class ObservedEngine(Engine):
         if self.observes_text:
             return self._texts(np.arange(self.num_envs))
         if not arrays:
-            arrays = self._observe(np.arange(self.num_envs))
+            arrays = self.observe_arrays(np.arange(self.num_envs))
         return self._shape_observations(arrays, (self.num_envs,), out)
 
     @cached_property
@@ -234,7 +234,7 @@ class ObservedEngine(Engine):
         shape, dtype, empty = (n, *arrays[0].shape[1:]), arrays[0].dtype, np.empty
         return lambda: (empty(shape, dtype),)
 
-    def _observe(self, env_ids: Ids) -> Arrays:
+    def observe_arrays(self, env_ids: Ids) -> Arrays:
         """Return the observations of some environments, as kernels write them."""
         arrays: Arrays = self.options.allocate_observations(len(env_ids))
         self._write_observations(env_ids, np.arange(len(env_ids)), arrays)
@@ -329,7 +329,7 @@ class ObservedEngine(Engine):
             # A step has observed all.
             rows = tuple([array.take(env_ids, 0) for array in arrays])
         else:
-            rows = self._observe(env_ids)
+            rows = self.observe_arrays(env_ids)
         return self._list(rows, env_ids)
 
     def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:
@@ -381,7 +381,7 @@ class ObservedEngine(Engine):
         return codes
 
     def _texts(self, env_ids: Ids) -> tuple[str, ...]:
-        return tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
+        return self.options.write_texts(self, env_ids)  # type: ignore[no-any-return]
 
     def named_row(self, env_id: int) -> SimpleNamespace:
         """Return the variables of an environment by name: numbers, copies of arrays."""

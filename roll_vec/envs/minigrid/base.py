@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,12 +11,14 @@ import numpy as np
 from gymnasium.spaces import Space
 from numpy.typing import NDArray
 
-from roll_vec.arrays.array_env import MAX_SCALE, METADATA, ArrayEnv
+from roll_vec.arrays.array_env import MAX_SCALE, METADATA, ArrayEnv, Ids
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
+from roll_vec.arrays.text_parts import values_of
 from roll_vec.envs.minigrid.observations import OBS_MODES, OBSERVERS, make_space
 from roll_vec.envs.minigrid.pictures import draw_frame
 from roll_vec.envs.minigrid.steps import end, move
+from roll_vec.envs.minigrid.texts import describe, print_grid
 from roll_vec.envs.minigrid.tiles import make_tiles
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
@@ -131,7 +134,8 @@ class MiniGrid(ArrayEnv):
     @property
     def texts(self) -> Mapping[str, str]:  # type: ignore[override]
         """The parts of observations that are texts."""
-        return {} if self.obs_mode == "image" else {"mission": "mission"}
+        is_dict = self.obs_mode not in ("image", "text")
+        return {"mission": "mission"} if is_dict else {}
 
     @cached_property
     def observation_space(self) -> Space[Any]:
@@ -146,7 +150,7 @@ class MiniGrid(ArrayEnv):
 
     def frame(self, env: Row, mode: str) -> Any:
         """Return a picture of an environment, or the grid as text."""
-        return draw_frame(self, env)
+        return draw_frame(self, env) if mode == "rgb_array" else print_grid(env)
 
     @rule
     def step(env: Any, action: int, rng: Any) -> Any:
@@ -157,6 +161,9 @@ class MiniGrid(ArrayEnv):
         """Return the text of a mission, from the variable ``mission``."""
         return str(self.MISSION)
 
-    def text(self, env: Row) -> str:
-        """Return the mission."""
-        return self.mission_text(env.mission)
+    def write_texts(self, engine: Any, env_ids: Ids) -> tuple[str, ...]:
+        """Return the texts of some environments: the mission, and what is seen."""
+        (images,) = engine.observe_arrays(env_ids)
+        missions = values_of(engine.named_variables()["mission"][env_ids])
+        pairs = zip(map(self.mission_text, missions), images, strict=True)
+        return tuple(itertools.starmap(describe, pairs))

@@ -83,6 +83,7 @@ OBS_MODES = {
     "OneHotPartialObsWrapper",
     "symbolic": "the image has x, y and the type of each cell, -1 where it is empty, "
     "as SymbolicObsWrapper",
+    "text": "the mission, and what the agent sees, as BabyAI-Text",
     "rgb": "the image is a picture of the grid, as RGBImgObsWrapper",
     "rgb_view": "the image is a picture of the view, as RGBImgPartialObsWrapper",
 }
@@ -94,6 +95,8 @@ OBSERVERS = {
     "symbolic": observe_symbols,
     "rgb": observe_picture,
     "rgb_view": observe_view_picture,
+    # Of which `texts` makes the text.
+    "text": observe_image,
 }
 
 
@@ -107,12 +110,12 @@ def make_space(options: Any) -> Space[Any]:
         "rgb": (rows * pixels, columns * pixels, 3),
         "rgb_view": (size * pixels, size * pixels, 3),
     }.get(options.obs_mode, (size, size, 3))
-    image = Box(0, 255, shape, np.uint8)
-    if options.obs_mode == "image":
+    image: Space[Any] = Box(0, 255, shape, np.uint8)
+    if options.obs_mode in ("image", "text"):
         return image
     if options.obs_mode == "symbolic":
         low, high = np.zeros((2, columns, rows, 3), np.int64)
         low[..., 2], high[...] = -1, (columns - 1, rows - 1, AGENT)
-        image = Box(low, high, dtype=np.int64)
+        image = Box(low, high, dtype=np.int64)  # type: ignore[arg-type]
     mission = Text(MISSION_LENGTH, charset=" ,abcdefghijklmnopqrstuvwxyz")
     return Dict({"image": image, "direction": Discrete(4), "mission": mission})

@@ -1,8 +1,8 @@
 """The tiles of MiniGrid's pictures.
 
-A tile is drawn at three times its size, shape upon shape, and then made smaller: shapes,
-their order, and the operations are those of MiniGrid's ``render_tile``, so that
-pictures are equal.
+A tile is drawn at three times its size, shape upon shape, and then made smaller.
+Shapes, their order, and the operations are those of MiniGrid's ``render_tile``, so
+that pictures are equal.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def _line(x0: float, y0: float, x1: float, y1: float, r: float) -> Shape:
     start, end = np.array([[x0, y0], [x1, y1]], np.float32)
     length = np.linalg.norm(end - start)
     unit = (end - start) / length
-    near = _rectangle(min(x0, x1) - r, max(x0, x1) + r, min(y0, y1) - r, max(y0, y1) + r)
+    near = _rectangle(
+        min(x0, x1) - r, max(x0, x1) + r, min(y0, y1) - r, max(y0, y1) + r
+    )
 
     def contains(x: Any, y: Any) -> Any:
         along = (x - start[0]) * unit[0] + (y - start[1]) * unit[1]
