@@ -108,7 +108,7 @@ class ObservedEngine(Engine):
         self._makes_others = self._observes_codes and mode != "grid"
         # The shape of an observation that is an array of a kernel, else None.
         self._plain_shape: tuple[int, ...] | None = None
-        if "" in parts and not (self._makes_others or self.observes_text):
+        if "" in parts and not (self._makes_others or self.observes_text or has_texts):
             self._plain_shape = parts[""].shape or ()
         if self.observes_text:
             self.single_observation_space = UnicodeText(MAX_TEXT)
@@ -284,17 +284,20 @@ class ObservedEngine(Engine):
             observations = self.observer.observe(arrays[0], shape, out)
             return out if isinstance(out, np.ndarray) else observations
         options, parts, maker = self.options, self.options.parts, self._texts_of_parts
-        values, arrays = arrays[len(parts) :], arrays[: len(parts)]
+        values: Any = arrays[len(parts) :]
+        arrays = arrays[: len(parts)]
         shaped = [
             array.reshape(*shape, *(space.shape or ()))
             for array, space in zip(arrays, parts.values(), strict=True)
         ]
         texts: dict[str, Any] = {}
-        if maker is not None and len(shape) == 1:
+        values = [each.reshape(*shape, *each.shape[1:]) for each in values]
+        if maker is not None and "" in parts:
+            maker.write_ends(options, shaped[0], values, env_ids)
+        elif maker is not None and len(shape) == 1:
             texts = maker.read(options, values, env_ids)
         elif maker is not None:
-            steps = [each.reshape(*shape, *each.shape[1:]) for each in values]
-            texts = maker.read_steps(options, steps)
+            texts = maker.read_steps(options, values)
         if out is not None:
             for target, array in zip(self._parts_of(out), shaped, strict=True):
                 if not np.may_share_memory(target, array):
@@ -302,6 +305,8 @@ class ObservedEngine(Engine):
             return {**out, **texts} if texts else out
         if isinstance(self.single_observation_space, TupleSpace):
             return tuple(shaped)
+        if "" in parts:
+            return shaped[0]
         observations = {**dict(zip(parts, shaped, strict=True)), **texts}
         if not texts:
             return observations

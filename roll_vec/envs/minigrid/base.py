@@ -15,7 +15,12 @@ from roll_vec.arrays.array_env import MAX_SCALE, METADATA, ArrayEnv, Ids
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
 from roll_vec.arrays.text_parts import values_of
-from roll_vec.envs.minigrid.observations import OBS_MODES, OBSERVERS, make_space
+from roll_vec.envs.minigrid.observations import (
+    OBS_MODES,
+    OBSERVERS,
+    encode_letters,
+    make_space,
+)
 from roll_vec.envs.minigrid.pictures import draw_frame
 from roll_vec.envs.minigrid.steps import end, move
 from roll_vec.envs.minigrid.texts import describe, print_grid
@@ -105,6 +110,8 @@ class MiniGrid(ArrayEnv):
             raise InvalidOptionError.expected("agent_view_size", accepted, size)
         for name in ("tile_size", "obs_tile_size"):
             check_int(name, getattr(self, name), 1, MAX_SCALE)
+        if self.obs_mode == "flat" and isinstance(self.MISSION, str):
+            encode_letters(self.MISSION)
 
     @property
     def width(self) -> int:
@@ -134,8 +141,17 @@ class MiniGrid(ArrayEnv):
     @property
     def texts(self) -> Mapping[str, str]:  # type: ignore[override]
         """The parts of observations that are texts."""
-        is_dict = self.obs_mode not in ("image", "text")
+        is_dict = self.obs_mode not in ("image", "text", "flat")
         return {"mission": "mission"} if is_dict else {}
+
+    @property
+    def text_variables(self) -> Mapping[str, str]:
+        """The variables of texts, and of the end of observations that are vectors."""
+        return {"letters": "mission"} if self.obs_mode == "flat" else self.texts
+
+    def letters_text(self, mission: Any) -> NDArray[np.uint8]:
+        """Return the letters of a mission."""
+        return encode_letters(self.mission_text(mission))
 
     @cached_property
     def observation_space(self) -> Space[Any]:

@@ -9,13 +9,23 @@ from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete, Space, Text
+from numpy.typing import NDArray
 
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.minigrid.pictures import draw_grid, draw_view
-from roll_vec.envs.minigrid.things import AGENT, TYPE
+from roll_vec.envs.minigrid.pictures import (
+    draw_grid,
+    draw_view,
+    find_thing,
+    find_view_cell,
+    look_at_row,
+)
+from roll_vec.envs.minigrid.things import AGENT, EMPTY, TYPE
 from roll_vec.envs.minigrid.views import write_code, write_view
+from roll_vec.errors import UnsupportedError
 
-MISSION_LENGTH = 400
+# The longest mission, and the longest in observations that are vectors.
+MISSION_LENGTH, MAX_LETTERS = 400, 96
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz ,"
 # Of a cell of `one_hot`: 11 types, 6 colours, 3 states.
 NUM_TYPES, NUM_BITS = 11, 20
 
@@ -64,6 +74,23 @@ def observe_symbols(env: Any, out: Any) -> None:
 
 
 @rule
+def observe_flat(env: Any, out: Any) -> None:
+    # The letters of the mission follow later, see `encode_letters`.
+    size, visible, ahead = env.agent_view_size, 0, 1 << env.agent_view_size // 2
+    for j in range(size - 1, -1, -1):
+        visible, ahead = look_at_row(env, j, ahead)
+        for i in range(size):
+            thing = find_thing(env, *find_view_cell(env, i, j))
+            if i == size // 2 and j == size - 1:
+                thing = env.carrying
+            if visible & 1 << i:
+                cell = 3 * (i * size + j)
+                out[cell] = thing & TYPE if thing & TYPE else EMPTY
+                out[cell + 1] = thing >> 4 & 7
+                out[cell + 2] = thing >> 7 & 3
+
+
+@rule
 def observe_picture(env: Any, out: Any) -> None:
     out.direction = env.direction
     draw_grid(env, out.image, env.tiles)
@@ -83,6 +110,7 @@ OBS_MODES = {
     "OneHotPartialObsWrapper",
     "symbolic": "the image has x, y and the type of each cell, -1 where it is empty, "
     "as SymbolicObsWrapper",
+    "flat": "the image and the letters of the mission as one vector, as FlatObsWrapper",
     "text": "the mission, and what the agent sees, as BabyAI-Text",
     "rgb": "the image is a picture of the grid, as RGBImgObsWrapper",
     "rgb_view": "the image is a picture of the view, as RGBImgPartialObsWrapper",
@@ -95,9 +123,30 @@ OBSERVERS = {
     "symbolic": observe_symbols,
     "rgb": observe_picture,
     "rgb_view": observe_view_picture,
+    "flat": observe_flat,
     # Of which `texts` makes the text.
     "text": observe_image,
 }
+
+
+def encode_letters(mission: str) -> NDArray[np.uint8]:
+    """Return the letters of a mission, one-hot, as an array of one axis.
+
+    Raises
+    ------
+    UnsupportedError
+        For a mission of more than `MAX_LETTERS` letters, as MiniGrid refuses it.
+    """
+    if len(mission) > MAX_LETTERS:
+        message = (
+            f"obs_mode='flat': expected missions of at most {MAX_LETTERS} letters, got "
+            f"{len(mission)}: {mission!r}"
+        )
+        raise UnsupportedError(message)
+    letters = np.zeros((MAX_LETTERS, len(_ALPHABET)), np.uint8)
+    for place, letter in enumerate(mission.lower()):
+        letters[place, _ALPHABET.index(letter)] = 1
+    return letters.ravel()
 
 
 def make_space(options: Any) -> Space[Any]:
@@ -110,12 +159,15 @@ def make_space(options: Any) -> Space[Any]:
         "rgb": (rows * pixels, columns * pixels, 3),
         "rgb_view": (size * pixels, size * pixels, 3),
     }.get(options.obs_mode, (size, size, 3))
+    if options.obs_mode == "flat":
+        length = size * size * 3 + MAX_LETTERS * len(_ALPHABET)
+        return Box(0, 255, (length,), np.uint8)
     image: Space[Any] = Box(0, 255, shape, np.uint8)
     if options.obs_mode in ("image", "text"):
         return image
     if options.obs_mode == "symbolic":
         low, high = np.zeros((2, columns, rows, 3), np.int64)
         low[..., 2], high[...] = -1, (columns - 1, rows - 1, AGENT)
-        image = Box(low, high, dtype=np.int64)  # type: ignore[arg-type]
-    mission = Text(MISSION_LENGTH, charset=" ,abcdefghijklmnopqrstuvwxyz")
+        image = Box(low, high, dtype=np.int64)
+    mission = Text(MISSION_LENGTH, charset=_ALPHABET)
     return Dict({"image": image, "direction": Discrete(4), "mission": mission})
