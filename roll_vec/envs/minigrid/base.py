@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
@@ -36,12 +37,25 @@ class MiniGrid(ArrayEnv):
     A game writes the rule ``begin``, a rule ``step`` where its ends are not those of
     `move`, and its mission: the text `MISSION`, or the method `mission_text`.
 
+    Instructions
+    ------------
+    You are in a grid of cells with walls, doors, keys, balls, boxes, lava and goals, and
+    you see a part of it. Steps are counted from your cell, to the left, to the right
+    and forward as you look now. left and right turn you to that side. forward moves you
+    one cell. pickup takes the key, ball or box in the cell before you, if you carry
+    nothing; drop puts what you carry there, if the cell is empty. toggle opens or
+    closes the door before you, or opens the box; a locked door needs the key of its
+    colour in your hands. done ends some missions. Do what the goal of the agent says,
+    with few actions.
+
     Parameters
     ----------
     obs_mode : str
         Form of observations, that of a wrapper of MiniGrid each.  ``dict``: image,
         direction and mission; ``image``: the image alone; ``full``, ``one_hot``,
-        ``symbolic``, ``rgb`` and ``rgb_view``: a Dict with another image.
+        ``symbolic``, ``rgb`` and ``rgb_view``: a Dict with another image; ``flat``: the
+        image and the mission, of up to 96 letters, as one vector.  ``text``: the
+        mission and what is seen, in the words of BabyAI-Text.
     agent_view_size : int
         Rows and columns of the view, odd, from 3 to 15.
     see_through_walls : bool
@@ -56,6 +70,9 @@ class MiniGrid(ArrayEnv):
         The same in observations ``rgb`` and ``rgb_view``.
     agent_pov : bool
         True: frames show the view of the agent.
+    render_mode : str or None
+        ``rgb_array`` and ``human``: MiniGrid's picture; ``text``: the grid as two
+        characters a cell; ``ansi``: this in colours, and the mission.
     """
 
     obs_mode: str = "dict"
@@ -165,8 +182,17 @@ class MiniGrid(ArrayEnv):
         return make_tiles(self.obs_tile_size, is_lighter)
 
     def frame(self, env: Row, mode: str) -> Any:
-        """Return a picture of an environment, or the grid as text."""
-        return draw_frame(self, env) if mode == "rgb_array" else print_grid(env)
+        """Return a picture of an environment, or a text of it.
+
+        ``text`` is the grid, ``ansi`` the grid in colours and the mission.
+        """
+        if mode == "rgb_array":
+            return draw_frame(self, env)
+        if mode == "text":
+            return print_grid(env, colour=False)
+        mission = self.mission_text(getattr(env.mission, "array", env.mission))
+        is_coloured = not os.environ.get("NO_COLOR")
+        return f"{print_grid(env, colour=is_coloured)}\n{mission}"
 
     @rule
     def step(env: Any, action: int, rng: Any) -> Any:

@@ -9,17 +9,28 @@ from roll_vec.envs.minigrid.things import (
     COLOUR_NAMES,
     DOOR,
     EMPTY,
-    STATE,
+    NUM_LOOKS,
     STATE_NAMES,
     TYPE,
     TYPE_NAMES,
     WALL,
+    number_look,
 )
 from roll_vec.kernels.rows import Row
+from roll_vec.render.ansi import colour_grid
 
 _WALL = WALL & TYPE
-_LETTERS = dict(zip(TYPE_NAMES[2:10], "WFDKABGV", strict=True))
-_AGENTS = ">V<^"
+# Of looks, and behind them of the agent's directions: characters, and parameters of
+# `roll_vec.render.ansi`.
+_COLOUR_CODES = ("31", "32", "34", "35", "33", "90")
+_LETTERS = ("W", "F", "_", "K", "A", "B", "G", "V", "D", "L")
+_LOOKS = [
+    "__" if letter == "_" else letter + name[0].upper()
+    for letter in _LETTERS
+    for name in COLOUR_NAMES
+]
+_GLYPHS = dict(enumerate(["  ", *_LOOKS, ">>", "VV", "<<", "^^"]))
+_COLOURS = dict(enumerate(["", *_COLOUR_CODES * len(_LETTERS), *["1;31"] * 4]))
 
 
 def _count_steps(count: int, side: str) -> str:
@@ -58,6 +69,7 @@ def describe(mission: str, image: NDArray[np.uint8]) -> str:
             if kind > _WALL:
                 counts = [(aside, side), (last - j, "forward")]
                 steps = " and ".join(_count_steps(*each) for each in counts if each[0])
+                # As BabyAI-Text, which writes "a" before "open", too.
                 texts.append(f"You see a {_name(kind, *looks)} {steps}")
     seen = ", ".join(texts) or "You see nothing"
     return f"Goal of the agent: {mission}\nObservation: {seen}"
@@ -68,21 +80,9 @@ def _name(kind: int, colour: int, state: int) -> str:
     return f"{STATE_NAMES[state]} {name}" if kind == DOOR else name
 
 
-def print_grid(env: Row) -> str:
+def print_grid(env: Row, colour: bool) -> str:
     """Return the grid as text, two characters a cell, as ``pprint_grid`` does."""
-    rows = [
-        [_print_thing(thing) for thing in column]
-        for column in env.grid.array.T.tolist()
-    ]
-    rows[env.y][env.x] = 2 * _AGENTS[env.direction]
-    return "\n".join(map("".join, rows))
-
-
-def _print_thing(thing: int) -> str:
-    kind, state = thing & TYPE, thing & STATE
-    if kind <= EMPTY:
-        return "  "
-    colour = COLOUR_NAMES[thing >> 4 & 7][0].upper()
-    if kind == DOOR:
-        return ("__", f"D{colour}", f"L{colour}")[state >> 7]
-    return _LETTERS[TYPE_NAMES[kind]] + colour
+    rows = env.grid.array.T.tolist()
+    codes = np.array([[number_look(thing) for thing in row] for row in rows])
+    codes[env.y, env.x] = NUM_LOOKS + env.direction
+    return colour_grid(codes, _GLYPHS, _COLOURS, colour=colour)
