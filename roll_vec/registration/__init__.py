@@ -73,12 +73,12 @@ class RegisteredEnv:
     def find_limit(self) -> int | None:
         """Return the registered step limit, or that of the rules; None: there is none.
 
-        The ids of a family have limits in their rules, which may depend on the level:
-        this is then the least one.
+        The ids of a family have theirs in the rules; that of most of BabyAI depends on
+        the mission, which is None here.
         """
         if not self.family:
             return self.max_episode_steps
-        return int(self.load()(**self.keywords).default_limit)
+        return int(self.load()(**self.keywords).default_limit) or None
 
     def defaults(self) -> dict[str, Any]:
         """Return the keywords of the single environment and their defaults."""

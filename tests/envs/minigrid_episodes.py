@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from itertools import pairwise
 from typing import Any
 
@@ -187,6 +189,7 @@ def longest_limit(id: str, num_envs: int) -> int:
     return max(limits)
 
 
+@redirect_stdout(StringIO())
 def play_original(
     id: str, way: str, steps: int, num_envs: int, **keywords: Any
 ) -> Episodes:
