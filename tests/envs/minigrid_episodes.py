@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from itertools import pairwise
@@ -171,6 +172,13 @@ def _collect(rows: list[list[dict[str, Any]]]) -> dict[str, Any]:
     return {**parts, "mission": [[each["mission"] for each in row] for row in rows]}
 
 
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Leave out what BabyAI prints of levels that it rejects."""
+    with redirect_stdout(StringIO()):
+        yield
+
+
 def make_original(id: str, **keywords: Any) -> Any:
     """Return MiniGrid's own environment of an id, without Gymnasium's wrappers."""
     import minigrid  # noqa: F401  registers the ids
@@ -179,6 +187,7 @@ def make_original(id: str, **keywords: Any) -> Any:
     return gymnasium.make(name, disable_env_checker=True, **keywords).unwrapped
 
 
+@_silence()
 def longest_limit(id: str, num_envs: int) -> int:
     """Return the largest limit of the first episodes; in BabyAI they differ."""
     env = make_original(id)
@@ -189,7 +198,7 @@ def longest_limit(id: str, num_envs: int) -> int:
     return max(limits)
 
 
-@redirect_stdout(StringIO())
+@_silence()
 def play_original(
     id: str, way: str, steps: int, num_envs: int, **keywords: Any
 ) -> Episodes:
