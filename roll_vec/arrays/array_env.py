@@ -647,6 +647,10 @@ class ArrayEnv(TextOptions):
         values = ((name, getattr(env, name)) for name in self.variables)
         return "\n".join(f"{name}: {getattr(x, 'array', x)}" for name, x in values)
 
+    def write_texts(self, engine: Any, env_ids: Ids) -> tuple[str, ...]:
+        """Return the texts of some environments; a class may make them of arrays."""
+        return tuple(self.text(engine.row(i)) for i in env_ids.tolist())
+
     def describe(self) -> str:
         """Return a description of the game, for the instructions.
 
