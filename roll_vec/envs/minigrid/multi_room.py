@@ -132,8 +132,8 @@ class MultiRoom(MiniGrid):
     Differences
     -----------
     - Numbers of rooms that hardly ever have room are refused: MiniGrid does not end.
-    - Version 0 of MultiRoom-N4-S5 has six rooms, as in MiniGrid 3.2.0; before it had
-      others.
+    - MultiRoom-N4-S5-v0 has six rooms, as in MiniGrid; version 1, of MiniGrid 3.1.0,
+      has four.
     """
 
     minNumRooms: int = 6
