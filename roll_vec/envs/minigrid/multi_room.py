@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -141,14 +140,14 @@ class MultiRoom(MiniGrid):
     maxRoomSize: int = 10
     width: int = 25
     height: int = 25
-    state: ClassVar[Mapping[str, Any]] = {
+    state: ClassVar[Any] = {
         **MiniGrid.state,
         "num_rooms": np.int16,
         # Left, top, width, height, and the cell of the entry.
         "rooms": (np.int16, ("maxNumRooms", 6)),
     }
     MISSION: ClassVar[Any] = "traverse the rooms to get to the goal"
-    MINIMA: ClassVar[Mapping[str, int]] = {
+    MINIMA: ClassVar[Any] = {
         "minNumRooms": 1,
         "maxRoomSize": 4,
         "width": 4,
