@@ -424,10 +424,14 @@ class RoomGrid(MiniGrid):
 
     Notes
     -----
-    Where MiniGrid raises a ``RecursionError`` in ``reset``, because no empty cell was
-    drawn in 1,001 draws or rooms were not joined in 5,001, rules return a failure: a
-    level of BabyAI is drawn again, as in MiniGrid.  In other games keywords cannot make
-    it likely: an empty cell is missed with a chance below 10**-51.
+    MiniGrid raises a ``RecursionError`` where no empty cell was drawn in 1,001 draws,
+    or rooms were not joined in 5,001.  Rules return a failure there, and a level of
+    BabyAI is drawn again, as in MiniGrid.  In other games no keywords make it likely:
+    an empty cell is missed with a chance below 10**-51.
+
+    MiniGrid's ``reset`` never returns where the agent's room has empty cells, but each
+    has objects on all four sides, as in the second episode of BabyAI-SynthS5R2-v0 from
+    seed 3.  Here that is a failure, too.
     """
 
     room_size: int = 7
