@@ -159,10 +159,10 @@ def test_frames_equal_those_of_minigrid(keywords, obs_tile_size, seeds):
         state = make_state(options, seed)
         copy_state(env, state)
         env.render_mode = "rgb_array"
-        expected, actual = env.render(), options.frame(state, "rgb_array")
+        expected, actual = env.render(), options.draw_frame(state, "rgb_array")
         assert actual.dtype == expected.dtype
         np.testing.assert_array_equal(actual, expected)
-        assert options.frame(state, "text") == env.pprint_grid()
+        assert options.draw_frame(state, "text") == env.pprint_grid()
 
 
 def test_golden_observations_and_frames():
@@ -177,7 +177,7 @@ def test_golden_observations_and_frames():
                 update_digest(digest, observe(options, state))
                 if mode == "image":
                     for form in ("rgb_array", "text"):
-                        update_digest(digest, options.frame(state, form))
+                        update_digest(digest, options.draw_frame(state, form))
             lines.append(f"{number} {mode} {digest.hexdigest()[:16]}\n")
     assert_golden(DATA / "minigrid_observations.txt", "".join(lines).encode())
 
@@ -204,10 +204,10 @@ def test_ansi_has_the_mission_and_colours(monkeypatch):
     options = DoorKey(size=5)
     state = make_state(options, 3)
     monkeypatch.delenv("NO_COLOR", raising=False)
-    assert "\x1b[90mWG" in options.frame(state, "ansi")
+    assert "\x1b[90mWG" in options.draw_frame(state, "ansi")
     monkeypatch.setenv("NO_COLOR", "1")
-    expected = f"{options.frame(state, 'text')}\n{options.MISSION}"
-    assert options.frame(state, "ansi") == expected
+    expected = f"{options.draw_frame(state, 'text')}\n{options.MISSION}"
+    assert options.draw_frame(state, "ansi") == expected
 
 
 @pytest.mark.parametrize("name", ["tile_size", "obs_tile_size"])
