@@ -22,7 +22,7 @@ from roll_vec.envs.minigrid.observations import (
     encode_letters,
     make_space,
 )
-from roll_vec.envs.minigrid.pictures import draw_frame
+from roll_vec.envs.minigrid.pictures import draw_picture
 from roll_vec.envs.minigrid.steps import end, move
 from roll_vec.envs.minigrid.texts import describe, print_grid
 from roll_vec.envs.minigrid.tiles import make_tiles
@@ -45,11 +45,11 @@ class MiniGrid(ArrayEnv):
 
     Instructions
     ------------
-    You are in a grid of cells with walls, doors, keys, balls, boxes, lava and goals, and
-    you see a part of it. Steps are counted from your cell, to the left, to the right
-    and forward as you look now. left and right turn you to that side. forward moves you
-    one cell. pickup takes the key, ball or box in the cell before you, if you carry
-    nothing; drop puts what you carry there, if the cell is empty. toggle opens or
+    You are in a grid of cells with walls, doors, keys, balls, boxes, lava and goals,
+    and you see a part of it. Steps are counted from your cell, to the left, to the
+    right and forward as you look now. left and right turn you to that side. forward
+    moves you one cell. pickup takes the key, ball or box in the cell before you, if you
+    carry nothing; drop puts what you carry there, if the cell is empty. toggle opens or
     closes the door before you, or opens the box; a locked door needs the key of its
     colour in your hands. done ends some missions. Do what the goal of the agent says,
     with few actions.
@@ -241,13 +241,13 @@ class MiniGrid(ArrayEnv):
         is_lighter = self.highlight or self.obs_mode == "rgb_view"
         return make_tiles(self.obs_tile_size, is_lighter)
 
-    def frame(self, env: Row, mode: str) -> Any:
+    def draw_frame(self, env: Row, mode: str) -> Any:
         """Return a picture of an environment, or a text of it.
 
         ``text`` is the grid, ``ansi`` the grid in colours and the mission.
         """
         if mode == "rgb_array":
-            return draw_frame(self, env)
+            return draw_picture(self, env)
         if mode == "text":
             return print_grid(env, colour=False)
         mission = self.mission_text(getattr(env.mission, "array", env.mission))
