@@ -10,10 +10,13 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.babyai_instructions import (
     CONTINUE,
+    GO_TO,
     MAX_THINGS,
     NUM_CLAUSES,
     NUM_WORDS,
+    OPEN,
     SUCCESS,
+    ask,
     count_walks,
     is_valid,
     match,
@@ -27,6 +30,7 @@ from roll_vec.envs.minigrid.rooms import (
     add_door,
     add_object,
     are_reachable,
+    connect_all,
     draw_rooms,
     find_gate,
     find_thing,
@@ -84,14 +88,13 @@ def level(function: Callable[..., Any]) -> Any:
 
 
 @rule
-def draw_thing(env: Any, rng: Any, first: int) -> Any:
-    """Return a random one of the things with a number from ``first`` on."""
-    number = first + rng.integers(env.num_things + 1 - first)
-    return find_thing(env, number)
+def draw_thing(env: Any, rng: Any, count: int) -> Any:
+    """Return a random one of the last ``count`` things."""
+    return find_thing(env, env.num_things - count + 1 + rng.integers(count))
 
 
 @rule
-def draw_gate(env: Any, rng: Any) -> Any:
+def draw_door(env: Any, rng: Any) -> Any:
     """Return a random door; each counts once in each of its two rooms."""
     rest = 0
     for i in range(env.num_cols):
@@ -276,8 +279,45 @@ class Level(RoomGrid):
         return write_instruction(mission)
 
 
-class OneRoomLevel(Level):
-    """Base class of levels in one room."""
+@rule
+def fill_maze(env: Any, rng: Any, count: int) -> bool:
+    """Add the agent, doors between all rooms, and objects in any rooms.
 
-    num_rows: ClassVar[int] = 1  # type: ignore[misc]
-    num_cols: ClassVar[int] = 1  # type: ignore[misc]
+    Returns
+    -------
+    bool
+        False: there was no place, or no way.
+    """
+    if not place_agent_in_room(env, rng, ANY, ANY) or not connect_all(env, rng):
+        return False
+    return add_distractors(env, rng, ANY, ANY, count, False)  # type: ignore[no-any-return]
+
+
+class Maze(Level):
+    """Base class of levels about one thing in a maze of rooms, or in one room.
+
+    Attributes
+    ----------
+    verb : int, of the class
+        `GO_TO`, `PICK_UP`, or `OPEN` for a door.
+    is_blocked : bool, of the class
+        Whether an object must be in the way of another one; else none is.
+    """
+
+    verb: ClassVar[int] = GO_TO
+    is_blocked: ClassVar[bool] = False
+    num_dists: int = 18
+    doors_open: ClassVar[Any] = False
+
+    @level
+    def begin(env: Any, rng: Any) -> bool:
+        is_full = fill_maze(env, rng, env.num_dists)
+        if not is_full or are_reachable(env) == env.is_blocked:
+            return False
+        if env.verb == OPEN:
+            ask(env, 0, OPEN, draw_door(env, rng))
+        else:
+            ask(env, 0, env.verb, draw_thing(env, rng, env.num_dists))
+        if env.doors_open:
+            open_doors(env)
+        return True

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.babyai_instructions import ask_put
-from roll_vec.envs.minigrid.babyai_levels import Level, OneRoomLevel, level
+from roll_vec.envs.minigrid.babyai_levels import Level, level
 from roll_vec.envs.minigrid.observations import observe_image, observe_parts
 from roll_vec.envs.minigrid.rooms import (
     ANY,
@@ -23,7 +23,7 @@ from roll_vec.envs.minigrid.views import write_code
 from roll_vec.options import check_int
 
 
-class PutNextLocal(OneRoomLevel):
+class PutNextLocal(Level):
     """Put an object next to another one, in a room.
 
     Parameters
@@ -32,6 +32,8 @@ class PutNextLocal(OneRoomLevel):
         The number of objects, from 2 to 18; all are different.
     """
 
+    num_rows: ClassVar[int] = 1  # type: ignore[misc]
+    num_cols: ClassVar[int] = 1  # type: ignore[misc]
     num_objs: int = 8
 
     def check_options(self) -> None:
