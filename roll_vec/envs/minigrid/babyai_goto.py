@@ -43,7 +43,7 @@ class GoToRedBall(Level):
     Parameters
     ----------
     num_dists : int
-        The number of other objects.
+        The number of other objects, from 0 to 62.
     """
 
     num_rows: ClassVar[int] = 1  # type: ignore[misc]
@@ -87,7 +87,7 @@ class GoToLocal(Maze):
     Parameters
     ----------
     num_dists : int
-        The number of objects.
+        The number of objects, from 1 to 62.
     """
 
     num_rows: ClassVar[int] = 1  # type: ignore[misc]
@@ -107,7 +107,7 @@ class GoTo(Maze):
     Parameters
     ----------
     num_dists : int
-        The number of objects.
+        The number of objects, from 1 to 62.
     doors_open : bool
         True: all doors are open at the begin.
     """
@@ -149,7 +149,7 @@ class GoToRedBlueBall(Level):
     Parameters
     ----------
     num_dists : int
-        The number of other objects.
+        The number of other objects, from 0 to 62.
     """
 
     num_rows: ClassVar[int] = 1  # type: ignore[misc]

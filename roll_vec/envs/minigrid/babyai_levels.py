@@ -41,7 +41,7 @@ from roll_vec.envs.minigrid.things import DOOR, KEY, STATE, TYPE
 from roll_vec.options import check_int
 
 # MiniGrid draws levels until one is accepted, for ever where none can be.
-MAX_LEVELS = 100_000
+MAX_LEVELS = 20_000
 NO_LEVEL = "no level was accepted: more things than there is place for, or no way"
 TOO_MANY = "a level has more than 62 doors and objects"
 
@@ -246,15 +246,18 @@ class Level(RoomGrid):
     unblocking: ClassVar[Any] = False
     # The clauses, a bit each, that fail with a wrong door or a wrong object.
     strict_clauses: ClassVar[Any] = 0
-    # The fewest rows and columns of rooms.
+    # The fewest rows and columns of rooms, and the fewest objects.
     LEAST_ROOMS: ClassVar[int] = 1
+    LEAST_DISTS: ClassVar[int] = 0
 
     def check_options(self) -> None:
-        """Refuse fewer rooms than the level needs."""
+        """Refuse fewer rooms and objects than the level needs."""
         super().check_options()
         for name in ("num_rows", "num_cols"):
             if self.LEAST_ROOMS > 1:
                 check_int(name, getattr(self, name), self.LEAST_ROOMS, 20)
+        num_dists = getattr(self, "num_dists", self.LEAST_DISTS)
+        check_int("num_dists", num_dists, self.LEAST_DISTS, MAX_THINGS)
 
     @property
     def default_limit(self) -> int:
@@ -308,6 +311,7 @@ class Maze(Level):
     is_blocked: ClassVar[bool] = False
     num_dists: int = 18
     doors_open: ClassVar[Any] = False
+    LEAST_DISTS: ClassVar[int] = 1
 
     @level
     def begin(env: Any, rng: Any) -> bool:
