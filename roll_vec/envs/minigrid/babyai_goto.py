@@ -9,6 +9,7 @@ from roll_vec.envs.minigrid.babyai_level_gen import LevelGen
 from roll_vec.envs.minigrid.babyai_levels import (
     Level,
     Maze,
+    OneRoom,
     draw_thing,
     fill_maze,
     fill_rooms,
@@ -37,7 +38,7 @@ from roll_vec.envs.minigrid.things import (
 )
 
 
-class GoToRedBall(Level):
+class GoToRedBall(OneRoom):
     """Go to the red ball.
 
     Parameters
@@ -46,8 +47,6 @@ class GoToRedBall(Level):
         The number of other objects, from 0 to 62.
     """
 
-    num_rows: ClassVar[int] = 1  # type: ignore[misc]
-    num_cols: ClassVar[int] = 1  # type: ignore[misc]
     num_dists: int = 7
     # Whether the other objects are grey.
     is_grey: ClassVar[bool] = False
@@ -143,7 +142,7 @@ class GoToSeq(LevelGen):
     action_kinds: tuple[str, ...] = ("goto",)
 
 
-class GoToRedBlueBall(Level):
+class GoToRedBlueBall(OneRoom):
     """Go to the only ball that is red or blue.
 
     Parameters
@@ -152,8 +151,6 @@ class GoToRedBlueBall(Level):
         The number of other objects, from 0 to 62.
     """
 
-    num_rows: ClassVar[int] = 1  # type: ignore[misc]
-    num_cols: ClassVar[int] = 1  # type: ignore[misc]
     num_dists: int = 7
 
     @level

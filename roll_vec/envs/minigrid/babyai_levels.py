@@ -282,6 +282,13 @@ class Level(RoomGrid):
         return write_instruction(mission)
 
 
+class OneRoom(Level):
+    """Base class of levels in one room."""
+
+    num_rows: ClassVar[int] = 1  # type: ignore[misc]
+    num_cols: ClassVar[int] = 1  # type: ignore[misc]
+
+
 @rule
 def fill_maze(env: Any, rng: Any, count: int) -> bool:
     """Add the agent, doors between all rooms, and objects in any rooms.

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.babyai_instructions import ask_put
-from roll_vec.envs.minigrid.babyai_levels import Level, level
+from roll_vec.envs.minigrid.babyai_levels import Level, OneRoom, level
 from roll_vec.envs.minigrid.observations import observe_image, observe_parts
 from roll_vec.envs.minigrid.rooms import (
     ANY,
@@ -23,7 +23,7 @@ from roll_vec.envs.minigrid.views import write_code
 from roll_vec.options import check_int
 
 
-class PutNextLocal(Level):
+class PutNextLocal(OneRoom):
     """Put an object next to another one, in a room.
 
     Parameters
@@ -32,8 +32,6 @@ class PutNextLocal(Level):
         The number of objects, from 2 to 18; all are different.
     """
 
-    num_rows: ClassVar[int] = 1  # type: ignore[misc]
-    num_cols: ClassVar[int] = 1  # type: ignore[misc]
     num_objs: int = 8
 
     def check_options(self) -> None:
@@ -149,10 +147,6 @@ class PutNext(TwoSidesLevel):
 
     Parameters
     ----------
-    room_size : int
-        Columns and rows of a room with its walls, from 4 to 99.
-    objs_per_room : int
-        The number of objects of each side, from 1 to 9; all are different.
     start_carrying : bool
         True: the agent carries the object at the begin.  The first observation of the
         modes ``dict`` and ``image`` shows it on its cell, as in MiniGrid.
