@@ -36,8 +36,8 @@ from roll_vec.envs.minigrid.rooms import (
     find_thing,
     place_agent_in_room,
 )
-from roll_vec.envs.minigrid.steps import end, move, reward_success
-from roll_vec.envs.minigrid.things import DOOR, KEY, STATE, TYPE
+from roll_vec.envs.minigrid.steps import end, find_front, move, reward_success
+from roll_vec.envs.minigrid.things import DOOR, KEY, NUMBER_BIT, STATE, TYPE
 from roll_vec.options import check_int
 
 # MiniGrid draws levels until one is accepted, for ever where none can be.
@@ -194,6 +194,8 @@ class Level(RoomGrid):
         What was carried when each clause was last verified.
     done : (4,) bool
         Whether each clause is done.
+    has_moved : bool
+        Whether a thing is not where ``places`` has it.
     limit : int32
         The limit of steps.
     locked_i, locked_j : int8
@@ -210,6 +212,9 @@ class Level(RoomGrid):
     -----------
     terminated
         The instruction is fulfilled: success.
+    terminated
+        With ``debug`` or ``strict``: another door is toggled, or another object is
+        picked up.
     truncated
         The limit of steps is reached: by default the squared ``room_size`` times the
         number of rooms, for each thing to go to; some levels have one of their own.
@@ -238,6 +243,7 @@ class Level(RoomGrid):
         "places": (np.int16, (MAX_THINGS + 1, 2)),
         "held": (np.uint32, NUM_CLAUSES),
         "done": (np.bool_, NUM_CLAUSES),
+        "has_moved": np.bool_,
         "limit": np.int32,
         "locked_i": np.int8,
         "locked_j": np.int8,
@@ -271,7 +277,10 @@ class Level(RoomGrid):
 
     @rule
     def step(env: Any, action: int, rng: Any) -> Any:
+        x, y = find_front(env)
+        number = env.grid[x, y] >> NUMBER_BIT
         reward, _ = move(env, action)
+        env.has_moved |= env.grid[x, y] >> NUMBER_BIT != number
         result = verify(env, action)
         if result == SUCCESS:
             reward = reward_success(env)

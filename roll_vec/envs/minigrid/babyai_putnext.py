@@ -171,6 +171,7 @@ class PutNext(TwoSidesLevel):
     def begin(env: Any, rng: Any) -> None:
         draw_two_sides(env, rng)
         if env.start_carrying:
+            env.has_moved = True
             for number in range(1, env.num_things + 1):
                 if env.matches[0, 0] >> number & 1:
                     x, y = env.places[number]
