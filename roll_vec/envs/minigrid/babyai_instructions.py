@@ -168,7 +168,7 @@ def match(env: Any) -> None:
             env.matches[c, d] = 0
             if env.mission[k] == PUT_NEXT or (env.mission[k] > 0 and d == 0):
                 matches = find_matches(env, c, d, -1, -1)
-                env.mission[k + 4 + 4 * d] = matches & 1 or matches & matches - 1 != 0
+                env.mission[k + 4 + 4 * d] = matches & matches - 1 != 0
                 env.matches[c, d] = matches & ~1
 
 
