@@ -45,10 +45,10 @@ class MiniGrid(ArrayEnv):
 
     Instructions
     ------------
-    You are in a grid of cells with walls, doors, keys, balls, boxes, lava and goals, and
-    you see a part of it. Steps are counted from your cell, to the left, to the right
-    and forward as you look now. left and right turn you to that side. forward moves you
-    one cell. pickup takes the key, ball or box in the cell before you, if you carry
+    You are in a grid of cells with walls, doors, keys, balls, boxes, lava and goals,
+    and you see a part of it. Steps are counted from your cell, to the left, to the
+    right and forward as you look now. left and right turn you to that side. forward
+    moves you one cell. pickup takes the key, ball or box in the cell before you, if you carry
     nothing; drop puts what you carry there, if the cell is empty. toggle opens or
     closes the door before you, or opens the box; a locked door needs the key of its
     colour in your hands. done ends some missions. Do what the goal of the agent says,
@@ -96,6 +96,10 @@ class MiniGrid(ArrayEnv):
         The number of the mission, which `mission_text` reads.
     success : bool
         Whether the episode ended with a reward.
+
+    Actions
+    -------
+    A text without an action: the agent waits, and the step counts.
 
     Rewards
     -------
@@ -156,6 +160,9 @@ class MiniGrid(ArrayEnv):
     infos: ClassVar[Any] = ("success",)
     hidden_infos: ClassVar[Any] = ("success",)  # MiniGrid has none
     seeding: ClassVar[str] = "stream"
+    # So that an answer without an action counts for the limit of steps, as the agent
+    # waits.
+    takes_invalid_actions: ClassVar[bool] = True
     OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
     metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_fps": 10}
     MISSION: ClassVar[Any] = ""
