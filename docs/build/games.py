@@ -5,13 +5,21 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gymnasium import spec
 
 from docs.build.pages import ROOT
 from docs.build.tables import bullets, code, table
 from roll_vec.descriptions import describe_env
-from roll_vec.descriptions.keywords import Keyword, describe_batch_keywords
+from roll_vec.descriptions.keywords import (
+    Keyword,
+    describe_batch_keywords,
+    describe_keywords,
+)
 from roll_vec.descriptions.report import describe_sections
+from roll_vec.docstrings import read_entries, read_sections
 from roll_vec.evaluation.panels import PANELS
 from roll_vec.evaluation.splits import SPLITS
 from roll_vec.registration import ENVIRONMENTS
@@ -84,7 +92,7 @@ def family(name: str) -> str:
             game, limit = known.load()(**known.keywords), known.find_limit()
             size = f"{game.width}x{game.height}{f', {limit} steps' * bool(limit)}"
             cells.append(f"{code(id.partition('-')[2])} {size}")
-        game = f"{describe(ids[0]).summary}."
+        game = f"{ENVIRONMENTS[ids[0]].summarize()}."
         rows.append([game, "<br>".join(cells), episodes[ids[0]]["mission"]])
     return table(("game", f"ids, behind `roll_vec/{name}-`", "a mission"), rows)
 
@@ -104,11 +112,18 @@ def family_rules(name: str) -> str:
 
 
 def _family_rows(id: str, section: str) -> list[Row]:
-    """Return the rows of a game, without limits, defaults and common keywords."""
+    """Return the rows of a game, without limits, defaults and common keywords.
+
+    They are of its docstring alone: to describe an id makes it in each of its modes.
+    """
     if section == "keywords":
-        own = [one for one in describe(id).keywords if one.owner not in BASES]
+        own = [x for x in describe_keywords(spec(id)) if x.owner not in BASES]
         return [(f"`{x.name}`<br>{x.type}", x.description) for x in own]
-    return [row for row in _sections(id)[section] if row[0] != "truncated"]
+    title = {"rewards": "Rewards", "ends": "Episode end"}[section]
+    bases = ENVIRONMENTS[id].load().__mro__
+    sections = ChainMap(*[read_sections(base.__doc__) for base in bases])
+    entries = read_entries(sections[title])
+    return [(x.name, x.text) for x in entries if x.name != "truncated"]
 
 
 def rules(id: str) -> str:
