@@ -106,7 +106,8 @@ def test_every_id_is_described_as_json(id):
     is_ours = id in ENVIRONMENTS
     for name in ("rewards", "sources", "batch", "page"):
         assert bool(content[name]) is is_ours
-    assert content["docstring"]
+    # A game of a family may have one sentence alone.
+    assert content["docstring"] or ENVIRONMENTS[id].family
     if is_ours:
         actions = gymnasium.make(id).action_space
         assert all(np.int64(code) in actions for code in describe_env(id).actions)

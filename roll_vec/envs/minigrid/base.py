@@ -48,8 +48,8 @@ class MiniGrid(ArrayEnv):
     You are in a grid of cells with walls, doors, keys, balls, boxes, lava and goals,
     and you see a part of it. Steps are counted from your cell, to the left, to the
     right and forward as you look now. left and right turn you to that side. forward
-    moves you one cell. pickup takes the key, ball or box in the cell before you, if you carry
-    nothing; drop puts what you carry there, if the cell is empty. toggle opens or
+    moves you one cell. pickup takes the key, ball or box in the cell before you, if you
+    carry nothing; drop puts what you carry there, if the cell is empty. toggle opens or
     closes the door before you, or opens the box; a locked door needs the key of its
     colour in your hands. done ends some missions. Do what the goal of the agent says,
     with few actions.
@@ -77,8 +77,8 @@ class MiniGrid(ArrayEnv):
     agent_pov : bool
         True: frames show the view of the agent.
     render_mode : str or None
-        ``rgb_array`` and ``human``: MiniGrid's picture; ``text``: the grid as two
-        characters a cell; ``ansi``: this in colours, and the mission.
+        Form of frames.  ``rgb_array`` and ``human``: MiniGrid's picture; ``text``: the
+        grid as two characters a cell; ``ansi``: this in colours, and the mission.
 
     Attributes
     ----------
