@@ -168,6 +168,9 @@ class MiniGrid(ArrayEnv):
     MISSION: ClassVar[Any] = ""
     # The least values of options: with less there is no level.
     MINIMA: ClassVar[Mapping[str, int]] = {}
+    NEEDS_ODD_SIZE: ClassVar[bool] = False
+    # `default_limit` for each cell of the grid.
+    STEPS_PER_CELL: ClassVar[int] = 4
     attributes: ClassVar[Any] = {
         "agent_pos": StateAttribute(
             lambda env: (env.x, env.y),
@@ -186,6 +189,9 @@ class MiniGrid(ArrayEnv):
             raise InvalidOptionError.expected("agent_view_size", accepted, size)
         for name, minimum in self.MINIMA.items():
             check_int(name, getattr(self, name), minimum, MAX_SIZE)
+        if self.NEEDS_ODD_SIZE and self.width % 2 == 0:
+            accepted = f"an odd number, at least {self.MINIMA['size']}"
+            raise InvalidOptionError.expected("size", accepted, self.width)
         for name in ("tile_size", "obs_tile_size"):
             check_int(name, getattr(self, name), 1, MAX_SCALE)
         if self.obs_mode == "flat" and isinstance(self.MISSION, str):
@@ -204,7 +210,7 @@ class MiniGrid(ArrayEnv):
     @property
     def default_limit(self) -> int:
         """The limit of steps without ``max_steps``."""
-        return 4 * self.width * self.height
+        return self.STEPS_PER_CELL * self.width * self.height
 
     @property
     def limit(self) -> int:

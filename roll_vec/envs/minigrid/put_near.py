@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,10 +16,9 @@ from roll_vec.envs.minigrid.grids import (
 from roll_vec.envs.minigrid.steps import (
     DROP,
     PICKUP,
-    end,
+    end_task,
     find_front,
     move,
-    reward_success,
 )
 from roll_vec.envs.minigrid.things import LOOKS, NUMBER_BIT, name_thing
 from roll_vec.options import check_int
@@ -76,13 +74,13 @@ class PutNear(MiniGrid):
     size: int = 6
     numObjs: int = 2
     see_through_walls: bool = True
-    state: ClassVar[Mapping[str, Any]] = {
+    state: ClassVar[Any] = {
         **MiniGrid.state,
         "objects": (np.uint16, "numObjs"),
         "places": (np.int16, ("numObjs", 2)),
         "target_pos": (np.int16, 2),
     }
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 6}
+    MINIMA: ClassVar[Any] = {"size": 6}
 
     def check_options(self) -> None:
         """Refuse more objects than there are, or than there is always room for."""
@@ -118,9 +116,9 @@ class PutNear(MiniGrid):
             x, y = find_front(env)
             i, j = env.target_pos
             is_near = abs(x - i) <= 1 and abs(y - j) <= 1 and env.carrying == 0
-            return end(env, reward_success(env) if is_near else 0.0, True)
+            return end_task(env, is_near, True)
         is_wrong = env.carrying not in (0, env.mission & LOOKS)
-        return end(env, 0.0, action == PICKUP and is_wrong)
+        return end_task(env, False, action == PICKUP and is_wrong)
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of a mission."""
