@@ -141,6 +141,18 @@ def _look(options: ArrayEnv, variables: Any, limit: int) -> None:
         copy = options.row_of(copies, max_steps=limit)
         text = _run(options, "text", options.text, copy)
         _require(isinstance(text, str), f"{name}.text", "a str", text)
+    draw_frame = getattr(options, "draw_frame", None)
+    if draw_frame is not None:
+        for mode in options.metadata["render_modes"]:
+            if mode == "human":
+                continue
+            frame = _run(options, "draw_frame", draw_frame, view, mode)
+            is_right, accepted = isinstance(frame, str), f"a str for {mode!r}"
+            if mode == "rgb_array":
+                dtype, shape = getattr(frame, "dtype", None), np.shape(frame)
+                is_right = dtype == np.uint8 and [len(shape), *shape[2:]] == [3, 3]
+                accepted = "a picture (H, W, 3) of uint8 for 'rgb_array'"
+            _require(is_right, f"{name}.draw_frame", accepted, frame)
 
 
 def _run(

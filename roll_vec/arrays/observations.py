@@ -360,9 +360,9 @@ class ObservedEngine(Engine):
     def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""
         options, scale = self.options, self.options.render_scale
-        frame = getattr(options, "frame", None)
-        if frame is not None:
-            return tuple(frame(self.row(i), mode) for i in env_ids.tolist())
+        draw_frame = getattr(options, "draw_frame", None)
+        if draw_frame is not None:
+            return tuple(draw_frame(self.row(i), mode) for i in env_ids.tolist())
         is_other = options.writes_texts
         if mode == "rgb_array":
             is_other = options.gymnasium_renderer is not None

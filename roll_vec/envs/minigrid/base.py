@@ -22,7 +22,7 @@ from roll_vec.envs.minigrid.observations import (
     encode_letters,
     make_space,
 )
-from roll_vec.envs.minigrid.pictures import draw_frame
+from roll_vec.envs.minigrid.pictures import draw_picture
 from roll_vec.envs.minigrid.steps import end, move
 from roll_vec.envs.minigrid.texts import describe, print_grid
 from roll_vec.envs.minigrid.tiles import make_tiles
@@ -248,13 +248,13 @@ class MiniGrid(ArrayEnv):
         is_lighter = self.highlight or self.obs_mode == "rgb_view"
         return make_tiles(self.obs_tile_size, is_lighter)
 
-    def frame(self, env: Row, mode: str) -> Any:
+    def draw_frame(self, env: Row, mode: str) -> Any:
         """Return a picture of an environment, or a text of it.
 
         ``text`` is the grid, ``ansi`` the grid in colours and the mission.
         """
         if mode == "rgb_array":
-            return draw_frame(self, env)
+            return draw_picture(self, env)
         if mode == "text":
             return print_grid(env, colour=False)
         mission = self.mission_text(getattr(env.mission, "array", env.mission))

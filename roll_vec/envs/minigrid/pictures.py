@@ -57,6 +57,24 @@ def look_at_row(env: Any, j: int, visible: int) -> Any:
 
 
 @rule
+def draw_seen(env: Any, image: Any, tiles: Any, is_view: bool) -> None:
+    """Draw the cells that the agent sees, lighter, into the grid or all of the view."""
+    size = env.agent_view_size
+    ahead = 1 << size // 2
+    for j in range(size - 1, -1, -1):
+        visible, ahead = look_at_row(env, j, ahead)
+        for i in range(size):
+            x, y = find_view_cell(env, i, j)
+            look = 0
+            if visible & 1 << i:
+                look = SEEN * NUM_LOOKS + number_look(find_thing(env, x, y))
+            if is_view:
+                draw_tile(image, j, i, tiles[look])
+            elif look > 0 and 0 <= x < env.width and 0 <= y < env.height:
+                draw_tile(image, y, x, tiles[look])
+
+
+@rule
 def draw_grid(env: Any, image: Any, tiles: Any) -> None:
     """Draw the grid, the cells that the agent sees lighter, and the agent.
 
@@ -69,16 +87,8 @@ def draw_grid(env: Any, image: Any, tiles: Any) -> None:
     for x in range(env.width):
         for y in range(env.height):
             draw_tile(image, y, x, tiles[number_look(env.grid[x, y])])
-    size = env.agent_view_size
-    ahead = 1 << size // 2
-    for j in range(size - 1, -1, -1):
-        visible, ahead = look_at_row(env, j, ahead)
-        for i in range(size):
-            x, y = find_view_cell(env, i, j)
-            is_inside = 0 <= x < env.width and 0 <= y < env.height
-            if env.highlight and is_inside and visible & 1 << i:
-                look = number_look(env.grid[x, y])
-                draw_tile(image, y, x, tiles[look + SEEN * NUM_LOOKS])
+    if env.highlight:
+        draw_seen(env, image, tiles, False)
     look = number_look(env.grid[env.x, env.y])
     draw_tile(image, env.y, env.x, tiles[look + (AGENT + env.direction) * NUM_LOOKS])
 
@@ -90,21 +100,12 @@ def draw_view(env: Any, image: Any, tiles: Any) -> None:
     Its cell has what the agent carries.  Parameters are those of `draw_grid`; ``image``
     has a tile for each cell of the view.
     """
-    size = env.agent_view_size
-    ahead = 1 << size // 2
-    for j in range(size - 1, -1, -1):
-        visible, ahead = look_at_row(env, j, ahead)
-        for i in range(size):
-            x, y = find_view_cell(env, i, j)
-            look = 0
-            if visible & 1 << i:
-                look = number_look(find_thing(env, x, y)) + SEEN * NUM_LOOKS
-            draw_tile(image, j, i, tiles[look])
+    draw_seen(env, image, tiles, True)
     look = number_look(env.carrying) + (AGENT + 3) * NUM_LOOKS
-    draw_tile(image, size - 1, size // 2, tiles[look])
+    draw_tile(image, env.agent_view_size - 1, env.agent_view_size // 2, tiles[look])
 
 
-def draw_frame(options: Any, env: Row) -> NDArray[np.uint8]:
+def draw_picture(options: Any, env: Row) -> NDArray[np.uint8]:
     """Return a picture of an environment, as MiniGrid's ``render`` does.
 
     Returns
