@@ -22,7 +22,8 @@ class Memory(MiniGrid):
     Parameters
     ----------
     size : int
-        Columns and rows of the grid, odd, at least 7.
+        Columns and rows of the grid, odd, at least 7.  MiniGrid's default, 8, is one
+        that it refuses.
     random_length : bool
         True: the length of the hallway is random.
 
@@ -31,10 +32,6 @@ class Memory(MiniGrid):
     terminated
         The agent is beside one of the two objects at the end: success, if it is like
         the one at the start.
-
-    Differences
-    -----------
-    - The default of ``size`` is 7; MiniGrid's is 8, which it refuses.
     """
 
     size: int = 7

@@ -112,12 +112,14 @@ def has_room(num_rooms: int, maxRoomSize: int, width: int, height: int) -> bool:
 class MultiRoom(MiniGrid):
     """Go through all rooms to the green goal, which is in the last one.
 
-    A door leads from each room to the next one.
+    A door leads from each room to the next one.  MultiRoom-N4-S5-v0 has six rooms, as
+    in MiniGrid; its version 1, of MiniGrid 3.1.0, has four.
 
     Parameters
     ----------
     minNumRooms, maxNumRooms : int
-        The fewest and the most rooms, at least 1, and so few that they have room.
+        The fewest and the most rooms, at least 1.  Numbers that hardly ever have room
+        are refused; MiniGrid looks for it for ever.
     maxRoomSize : int
         The most columns and rows of a room with its walls, at least 4.
     width, height : int
@@ -127,12 +129,6 @@ class MultiRoom(MiniGrid):
     -----------
     terminated
         The agent is on the goal: success.
-
-    Differences
-    -----------
-    - Numbers of rooms that hardly ever have room are refused: MiniGrid does not end.
-    - MultiRoom-N4-S5-v0 has six rooms, as in MiniGrid; version 1, of MiniGrid 3.1.0,
-      has four.
     """
 
     minNumRooms: int = 6
@@ -157,7 +153,7 @@ class MultiRoom(MiniGrid):
     def check_options(self) -> None:
         """Refuse numbers of rooms that are no range, or that hardly ever have room."""
         super().check_options()
-        # Each room has 12 cells more than the one before, if all are small.
+        # The smallest room has 16 cells, and shares 4 with the one before.
         most = max((self.width * (self.height - 1) - 4) // 12, 1)
         check_int("maxNumRooms", self.maxNumRooms, self.minNumRooms, most)
         width, height = self.width, self.height

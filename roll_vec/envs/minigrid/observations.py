@@ -169,5 +169,6 @@ def make_space(options: Any) -> Space[Any]:
         low, high = np.zeros((2, columns, rows, 3), np.int64)
         low[..., 2], high[...] = -1, (columns - 1, rows - 1, AGENT)
         image = Box(low, high, dtype=np.int64)
-    mission = Text(MISSION_LENGTH, charset=_ALPHABET)
+    # Playground's mission is empty.
+    mission = Text(MISSION_LENGTH, min_length=0, charset=_ALPHABET)
     return Dict({"image": image, "direction": Discrete(4), "mission": mission})

@@ -47,8 +47,8 @@ class PutNear(MiniGrid):
     size : int
         Columns and rows of the grid, at least 6.
     numObjs : int
-        The number of objects, from 2 to 18 and at most (size // 3) ** 2: so many always
-        have a place.
+        The number of objects, from 2 to 18 and at most (size // 3) ** 2.  So many
+        always have a place; with more MiniGrid may look for one for ever.
 
     Rewards
     -------
@@ -65,10 +65,6 @@ class PutNear(MiniGrid):
         it is dropped beside the other object of the mission.
     terminated
         A wrong object is picked up.
-
-    Differences
-    -----------
-    - More objects are refused: MiniGrid never ends where some have taken all places.
     """
 
     size: int = 6
