@@ -54,6 +54,7 @@ FREE_KEYWORDS = WORK_KEYWORDS | frozenset(
         *("env_instruction", "grid_lookup", "grid_vocab"),
         *("action_mask", "deadlock", "seed_info", "level_info", "difficulty_info"),
         *("oracle_return_info", "advantage_info", "render_mode", "render_scale"),
+        *("tile_size", "obs_tile_size", "highlight", "agent_pov"),
     }
 )
 # Environments of a batch that computes a digest: thousands of objects take memory.

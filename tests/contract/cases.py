@@ -61,6 +61,11 @@ IDS = tuple(
     for id, known in ENVIRONMENTS.items()
     if not known.family or id in REPRESENTATIVES
 )
+# For tests that compile; what BabyAI adds to the other one takes longest.
+EACH_ID = [
+    pytest.param(id, marks=[pytest.mark.slow] if id in REPRESENTATIVES[1:] else [])
+    for id in IDS
+]
 _GAMES = {id: ENVIRONMENTS[id].load() for id in IDS if not ENVIRONMENTS[id].pooled}
 # Games with a step that is written twice: each is a case by its own name.
 ARRAY_IDS = tuple(id for id, game in _GAMES.items() if game.tuned_step is not None)

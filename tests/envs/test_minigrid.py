@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+import roll_vec
 from roll_vec.registration import ENVIRONMENTS
 from tests.conftest import JIT_OFF
 from tests.contract.cases import REPRESENTATIVES
 from tests.envs.minigrid_episodes import (
     IDS,
+    SEED,
     assert_equal,
     play_original,
     play_ours,
@@ -28,7 +30,7 @@ LIMIT, NUM_ENVS, STEPS = 25, 3, 60
 SAME_STEP = AutoresetMode.SAME_STEP
 # One id of each class: what the JIT hides is in its rules.
 CLASSES = {ENVIRONMENTS[id].entry: id for id in reversed(IDS)}
-QUICK = [*CLASSES.values()] if JIT_OFF else REPRESENTATIVES
+QUICK = [*CLASSES.values()] if JIT_OFF else REPRESENTATIVES[:1]
 # With each mechanism of a base: walls that hide, rooms, moving things, instructions.
 SOME = [
     id
@@ -91,7 +93,13 @@ def test_episodes_are_minigrids(id, original):
         assert_equal(ours, theirs)
 
 
-VIEWS = [{}, {"agent_view_size": 5}, {"see_through_walls": True}, {"max_steps": 7}]
+VIEWS = [
+    {},
+    {"agent_view_size": 3},
+    {"agent_view_size": 15},
+    {"see_through_walls": True},
+    {"max_steps": 7},
+]
 
 
 @pytest.mark.slow
@@ -109,6 +117,17 @@ def test_limits_without_max_steps_are_minigrids(id, original):
     theirs = play_original(id, "idle", 700, 1)
     assert theirs.num_episodes
     assert_equal(play_ours(id, theirs.actions, SAME_STEP), theirs)
+
+
+@pytest.mark.parametrize("id", QUICK)
+def test_a_text_without_an_action_is_a_step(id):
+    envs = roll_vec.make_vec(id, 2, action_mode="text", max_steps=3)
+    envs.reset(seed=SEED)
+    for step in range(3):
+        _, rewards, *ends, infos = envs.step(["left" if step == 1 else "?", "Go!"])
+        assert (rewards == 0).all()
+    assert infos["action_is_valid"].tolist() == [False, False]
+    assert [each.tolist() for each in ends] == [[False] * 2, [True] * 2]
 
 
 def digest_row(id):

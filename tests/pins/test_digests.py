@@ -120,7 +120,13 @@ def test_every_case_has_a_digest(digests):
     assert digests.keys() == CASES.keys()
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if "BabyAI" in name else [])
+        for name in CASES
+    ],
+)
 def test_trajectories_are_the_same_with_every_version(name, digests):
     assert digest_of_modes(*CASES[name]) == digests[name]
 

@@ -77,8 +77,8 @@ class MiniGrid(ArrayEnv):
     agent_pov : bool
         True: frames show the view of the agent.
     render_mode : str or None
-        ``rgb_array`` and ``human``: MiniGrid's picture; ``text``: the grid as two
-        characters a cell; ``ansi``: this in colours, and the mission.
+        Form of frames.  ``rgb_array`` and ``human``: MiniGrid's picture; ``text``: the
+        grid as two characters a cell; ``ansi``: this in colours, and the mission.
 
     Attributes
     ----------
@@ -96,6 +96,10 @@ class MiniGrid(ArrayEnv):
         The number of the mission, which `mission_text` reads.
     success : bool
         Whether the episode ended with a reward.
+
+    Actions
+    -------
+    A text without an action: the agent waits, and the step counts.
 
     Rewards
     -------
@@ -156,6 +160,9 @@ class MiniGrid(ArrayEnv):
     infos: ClassVar[Any] = ("success",)
     hidden_infos: ClassVar[Any] = ("success",)  # MiniGrid has none
     seeding: ClassVar[str] = "stream"
+    # So that an answer without an action counts for the limit of steps, as the agent
+    # waits.
+    takes_invalid_actions: ClassVar[bool] = True
     OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
     metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_fps": 10}
     MISSION: ClassVar[Any] = ""
