@@ -128,8 +128,9 @@ def _look(options: ArrayEnv, variables: Any, limit: int) -> None:
     for part, variable in options.text_variables.items():
         values, method = options.named(variables)[variable], f"{part}_text"
         text = _run(options, method, getattr(options, method), *values_of(values))
-        text_space = _texts_of(options)[part]
-        is_right = text_space.contains(text)
+        # Of texts that are the end of an array there is none.
+        text_space = _texts_of(options).get(part)
+        is_right = text_space is None or text_space.contains(text)
         _require(is_right, f"{name}.{method}", str(text_space), text)
     if legal is not None:
         mask = Items(np.zeros(len(options.action_names), np.int8), "mask")

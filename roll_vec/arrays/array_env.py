@@ -282,6 +282,8 @@ class ArrayEnv(TextOptions):
         for field in fields:
             if field.name not in self.common_names():
                 value, default = getattr(self, field.name), field.default
+                if value is None and str(field.type).endswith("None"):
+                    continue
                 value = declarations.check_option(field.name, value, default)
                 self._set(**{field.name: value})
         self.check_options()
@@ -644,6 +646,10 @@ class ArrayEnv(TextOptions):
         """
         values = ((name, getattr(env, name)) for name in self.variables)
         return "\n".join(f"{name}: {getattr(x, 'array', x)}" for name, x in values)
+
+    def write_texts(self, engine: Any, env_ids: Ids) -> tuple[str, ...]:
+        """Return the texts of some environments; a class may make them of arrays."""
+        return tuple(self.text(engine.row(i)) for i in env_ids.tolist())
 
     def describe(self) -> str:
         """Return a description of the game, for the instructions.
