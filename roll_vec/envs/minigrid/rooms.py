@@ -408,6 +408,30 @@ class RoomGrid(MiniGrid):
         Rows of rooms, from 1 to 20.
     num_cols : int
         Columns of rooms, from 1 to 20.
+
+    Attributes
+    ----------
+    gates : (num_cols, num_rows, 2) int16
+        Of each room the row of the gate on the right, and the column of that below.
+    doors : (num_cols, num_rows, 4) bool
+        Whether there is a way through each side: right, down, left, up.
+    locked_rooms : (num_cols, num_rows) bool
+        Whether the last door that a room got is locked.
+    joined_rooms : (num_cols, num_rows) bool
+        Rooms to which the agent can go, while doors are drawn.
+    num_things : int16
+        Numbers of things that are in use.
+
+    Notes
+    -----
+    MiniGrid raises a ``RecursionError`` where no empty cell was drawn in 1,001 draws,
+    or rooms were not joined in 5,001.  Rules return a failure there, and a level of
+    BabyAI is drawn again, as in MiniGrid.  In other games no keywords make it likely:
+    an empty cell is missed with a chance below 10**-51.
+
+    MiniGrid's ``reset`` never returns where the agent's room has empty cells, but each
+    has objects on all four sides, as in the second episode of BabyAI-SynthS5R2-v0 from
+    seed 3.  Here that is a failure, too.
     """
 
     room_size: int = 7
@@ -446,8 +470,13 @@ class PickupGrid(RoomGrid):
 
     Attributes
     ----------
-    target : int
-        The object.
+    target : uint32
+        The code of the object.
+
+    Episode end
+    -----------
+    terminated
+        The object of the mission is picked up: success.
     """
 
     state: ClassVar[Mapping[str, Any]] = {**RoomGrid.state, "target": np.uint32}
