@@ -8,12 +8,13 @@ from roll_vec.envs.minigrid.babyai_instructions import GO_TO, ask
 from roll_vec.envs.minigrid.babyai_level_gen import LevelGen
 from roll_vec.envs.minigrid.babyai_levels import (
     Level,
-    OneRoomLevel,
+    Maze,
+    OneRoom,
     draw_thing,
+    fill_maze,
     fill_rooms,
     level,
     lock_room,
-    open_doors,
 )
 from roll_vec.envs.minigrid.rooms import (
     ANY,
@@ -37,53 +38,39 @@ from roll_vec.envs.minigrid.things import (
 )
 
 
-class GoToRedBallGrey(OneRoomLevel):
-    """Go to the red ball; all other objects are grey.
-
-    Parameters
-    ----------
-    num_dists : int
-        The number of other objects.
-    """
-
-    num_dists: int = 7
-
-    @level
-    def begin(env: Any, rng: Any) -> bool:
-        if not place_agent_in_room(env, rng, ANY, ANY):
-            return False
-        ball = add_object(env, rng, 0, 0, BALL, RED)
-        if ball == 0 or not add_distractors(env, rng, ANY, ANY, env.num_dists, False):
-            return False
-        for x in range(env.width):
-            for y in range(env.height):
-                thing = env.grid[x, y]
-                if thing >> NUMBER_BIT > 1:
-                    env.grid[x, y] = thing - (thing & LOOKS - TYPE) + GREY
-        ask(env, 0, GO_TO, ball)
-        return are_reachable(env)  # type: ignore[no-any-return]
-
-
-class GoToRedBall(OneRoomLevel):
+class GoToRedBall(OneRoom):
     """Go to the red ball.
 
     Parameters
     ----------
     num_dists : int
-        The number of other objects.
+        The number of other objects, from 0 to 62.
     """
 
     num_dists: int = 7
+    # Whether the other objects are grey.
+    is_grey: ClassVar[bool] = False
 
     @level
     def begin(env: Any, rng: Any) -> bool:
-        if not place_agent_in_room(env, rng, ANY, ANY):
+        if not place_agent_in_room(env, rng, 0, 0):
             return False
         ball = add_object(env, rng, 0, 0, BALL, RED)
-        if ball == 0 or not add_distractors(env, rng, ANY, ANY, env.num_dists, False):
+        if ball == 0 or not add_distractors(env, rng, 0, 0, env.num_dists, False):
             return False
+        for x in range(env.width):
+            for y in range(env.height):
+                thing = env.grid[x, y]
+                if env.is_grey and thing >> NUMBER_BIT > 1:
+                    env.grid[x, y] = thing - (thing & LOOKS - TYPE) + GREY
         ask(env, 0, GO_TO, ball)
         return are_reachable(env)  # type: ignore[no-any-return]
+
+
+class GoToRedBallGrey(GoToRedBall):
+    """Go to the red ball; all other objects are grey."""
+
+    is_grey: ClassVar[bool] = True
 
 
 class GoToRedBallNoDists(GoToRedBall):
@@ -93,69 +80,38 @@ class GoToRedBallNoDists(GoToRedBall):
     num_dists: ClassVar[int] = 0  # type: ignore[misc]
 
 
-class GoToObj(OneRoomLevel):
-    """Go to the only object."""
-
-    @level
-    def begin(env: Any, rng: Any) -> bool:
-        if not place_agent_in_room(env, rng, ANY, ANY):
-            return False
-        if not add_distractors(env, rng, ANY, ANY, 1, True):
-            return False
-        ask(env, 0, GO_TO, find_thing(env, 1))
-        return True
-
-
-class GoToLocal(OneRoomLevel):
+class GoToLocal(Maze):
     """Go to an object in a room.
 
     Parameters
     ----------
     num_dists : int
-        The number of objects.
+        The number of objects, from 1 to 62.
     """
 
+    num_rows: ClassVar[int] = 1  # type: ignore[misc]
+    num_cols: ClassVar[int] = 1  # type: ignore[misc]
     num_dists: int = 8
 
-    @level
-    def begin(env: Any, rng: Any) -> bool:
-        if not place_agent_in_room(env, rng, ANY, ANY):
-            return False
-        if not add_distractors(env, rng, ANY, ANY, env.num_dists, False):
-            return False
-        if not are_reachable(env):
-            return False
-        ask(env, 0, GO_TO, draw_thing(env, rng, 1))
-        return True
+
+class GoToObj(GoToLocal):
+    """Go to the only object."""
+
+    num_dists: ClassVar[int] = 1  # type: ignore[misc]
 
 
-class GoTo(Level):
+class GoTo(Maze):
     """Go to an object in a maze of rooms.
 
     Parameters
     ----------
     num_dists : int
-        The number of objects.
+        The number of objects, from 1 to 62.
     doors_open : bool
         True: all doors are open at the begin.
     """
 
-    num_dists: int = 18
-    doors_open: bool = False
-
-    @level
-    def begin(env: Any, rng: Any) -> bool:
-        if not place_agent_in_room(env, rng, ANY, ANY) or not connect_all(env, rng):
-            return False
-        first = env.num_things + 1
-        if not add_distractors(env, rng, ANY, ANY, env.num_dists, False):
-            return False
-        if not are_reachable(env):
-            return False
-        ask(env, 0, GO_TO, draw_thing(env, rng, first))
-        if env.doors_open:
-            open_doors(env)
-        return True
+    doors_open: bool = False  # type: ignore[misc]
 
 
 class GoToImpUnlock(Level):
@@ -186,22 +142,20 @@ class GoToSeq(LevelGen):
     action_kinds: tuple[str, ...] = ("goto",)
 
 
-class GoToRedBlueBall(OneRoomLevel):
+class GoToRedBlueBall(OneRoom):
     """Go to the only ball that is red or blue.
 
     Parameters
     ----------
     num_dists : int
-        The number of other objects.
+        The number of other objects, from 0 to 62.
     """
 
     num_dists: int = 7
 
     @level
     def begin(env: Any, rng: Any) -> bool:
-        if not place_agent_in_room(env, rng, ANY, ANY):
-            return False
-        if not add_distractors(env, rng, ANY, ANY, env.num_dists, False):
+        if not fill_maze(env, rng, env.num_dists):
             return False
         if has_looks(env, BALL + RED) or has_looks(env, BALL + BLUE):
             return False
@@ -223,7 +177,7 @@ class GoToDoor(Level):
             add_door(env, rng, 1, 1, ANY, ANY, ANY)
         if not place_agent_in_room(env, rng, 1, 1):
             return False
-        ask(env, 0, GO_TO, draw_thing(env, rng, 1))
+        ask(env, 0, GO_TO, draw_thing(env, rng, 4))
         return True
 
 
@@ -243,5 +197,5 @@ class GoToObjDoor(Level):
             add_door(env, rng, 1, 1, ANY, ANY, ANY)
         if not are_reachable(env):
             return False
-        ask(env, 0, GO_TO, draw_thing(env, rng, 1))
+        ask(env, 0, GO_TO, draw_thing(env, rng, 12))
         return True

@@ -17,7 +17,11 @@ MiniGrid 3.2.0, ``envs/babyai/core/verifier.py``.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.rooms import ANY, find_box
@@ -164,7 +168,7 @@ def match(env: Any) -> None:
             env.matches[c, d] = 0
             if env.mission[k] == PUT_NEXT or (env.mission[k] > 0 and d == 0):
                 matches = find_matches(env, c, d, -1, -1)
-                env.mission[k + 4 + 4 * d] = matches & 1 or matches & matches - 1 != 0
+                env.mission[k + 4 + 4 * d] = matches & matches - 1 != 0
                 env.matches[c, d] = matches & ~1
 
 
@@ -303,8 +307,9 @@ def verify(env: Any, action: int) -> int:
     int
         `SUCCESS`, `FAILURE` or `CONTINUE`.
     """
-    if action == DROP:
+    if action == DROP and env.has_moved:
         note_places(env)
+        env.has_moved = False
     first = 2 if env.mission[0] == AFTER else 0
     result = verify_part(env, first, action)
     if result == SUCCESS and env.mission[0] != ONCE:
@@ -315,7 +320,7 @@ def verify(env: Any, action: int) -> int:
 # ------------------------------------------------------------------ texts
 
 
-def write_description(words: list[int]) -> str:
+def write_description(words: Sequence[int]) -> str:
     """Return the text of a description, such as ``a red ball on your left``."""
     kind, colour, place, is_many = words
     name = TYPE_NAMES[kind] if kind else "object"
@@ -323,20 +328,27 @@ def write_description(words: list[int]) -> str:
     return f"{'a' if is_many else 'the'} {colour_name}{name}{PLACES[place]}"
 
 
-def write_clause(words: list[int]) -> str:
-    """Return the text of a clause, such as ``open the red door``."""
-    text = f"{VERBS[words[0]]} {write_description(words[1:5])}"
-    if words[0] == PUT_NEXT:
-        text += f" next to {write_description(words[5:])}"
-    return text
+@functools.lru_cache(1 << 14)
+def write_part(words: bytes) -> str:
+    """Return the text of a part, such as ``open the red door and go to the ball``."""
+    texts = []
+    for k in range(0, len(words), CLAUSE_WORDS):
+        if words[k] > 0:
+            text = f"{VERBS[words[k]]} {write_description(words[k + 1 : k + 5])}"
+            if words[k] == PUT_NEXT:
+                text += f" next to {write_description(words[k + 5 : k + 9])}"
+            texts.append(text)
+    return " and ".join(texts)
 
 
 def write_instruction(mission: Any) -> str:
-    """Return the text of an instruction, from its (37,) words."""
-    words = [int(mission[k]) for k in range(NUM_WORDS)]
-    clauses = [words[k : k + CLAUSE_WORDS] for k in range(1, NUM_WORDS, CLAUSE_WORDS)]
-    texts = [write_clause(clause) for clause in clauses if clause[0]]
-    count = sum(clause[0] > 0 for clause in clauses[:2])
-    return LINKS[words[0]].join(
-        " and ".join(part) for part in (texts[:count], texts[count:]) if part
-    )
+    """Return the text of an instruction.
+
+    Parameters
+    ----------
+    mission : (37,) int8, or the row of a variable
+    """
+    words = np.asarray(getattr(mission, "array", mission), np.int8).tobytes()
+    middle = 1 + 2 * CLAUSE_WORDS
+    first = write_part(words[1:middle])
+    return first + LINKS[words[0]] + write_part(words[middle:])

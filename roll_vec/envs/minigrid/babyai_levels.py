@@ -10,10 +10,13 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.babyai_instructions import (
     CONTINUE,
+    GO_TO,
     MAX_THINGS,
     NUM_CLAUSES,
     NUM_WORDS,
+    OPEN,
     SUCCESS,
+    ask,
     count_walks,
     is_valid,
     match,
@@ -27,17 +30,18 @@ from roll_vec.envs.minigrid.rooms import (
     add_door,
     add_object,
     are_reachable,
+    connect_all,
     draw_rooms,
     find_gate,
     find_thing,
     place_agent_in_room,
 )
-from roll_vec.envs.minigrid.steps import end, move, reward_success
-from roll_vec.envs.minigrid.things import DOOR, KEY, STATE, TYPE
+from roll_vec.envs.minigrid.steps import end, find_front, move, reward_success
+from roll_vec.envs.minigrid.things import DOOR, KEY, NUMBER_BIT, STATE, TYPE
 from roll_vec.options import check_int
 
 # MiniGrid draws levels until one is accepted, for ever where none can be.
-MAX_LEVELS = 100_000
+MAX_LEVELS = 20_000
 NO_LEVEL = "no level was accepted: more things than there is place for, or no way"
 TOO_MANY = "a level has more than 62 doors and objects"
 
@@ -84,14 +88,13 @@ def level(function: Callable[..., Any]) -> Any:
 
 
 @rule
-def draw_thing(env: Any, rng: Any, first: int) -> Any:
-    """Return a random one of the things with a number from ``first`` on."""
-    number = first + rng.integers(env.num_things + 1 - first)
-    return find_thing(env, number)
+def draw_thing(env: Any, rng: Any, count: int) -> Any:
+    """Return a random one of the last ``count`` things."""
+    return find_thing(env, env.num_things - count + 1 + rng.integers(count))
 
 
 @rule
-def draw_gate(env: Any, rng: Any) -> Any:
+def draw_door(env: Any, rng: Any) -> Any:
     """Return a random door; each counts once in each of its two rooms."""
     rest = 0
     for i in range(env.num_cols):
@@ -191,6 +194,8 @@ class Level(RoomGrid):
         What was carried when each clause was last verified.
     done : (4,) bool
         Whether each clause is done.
+    has_moved : bool
+        Whether a thing is not where ``places`` has it.
     limit : int32
         The limit of steps.
     locked_i, locked_j : int8
@@ -207,6 +212,9 @@ class Level(RoomGrid):
     -----------
     terminated
         The instruction is fulfilled: success.
+    terminated
+        With ``debug`` or ``strict``: another door is toggled, or another object is
+        picked up.
     truncated
         The limit of steps is reached: by default the squared ``room_size`` times the
         number of rooms, for each thing to go to; some levels have one of their own.
@@ -235,6 +243,7 @@ class Level(RoomGrid):
         "places": (np.int16, (MAX_THINGS + 1, 2)),
         "held": (np.uint32, NUM_CLAUSES),
         "done": (np.bool_, NUM_CLAUSES),
+        "has_moved": np.bool_,
         "limit": np.int32,
         "locked_i": np.int8,
         "locked_j": np.int8,
@@ -243,15 +252,18 @@ class Level(RoomGrid):
     unblocking: ClassVar[Any] = False
     # The clauses, a bit each, that fail with a wrong door or a wrong object.
     strict_clauses: ClassVar[Any] = 0
-    # The fewest rows and columns of rooms.
+    # The fewest rows and columns of rooms, and the fewest objects.
     LEAST_ROOMS: ClassVar[int] = 1
+    LEAST_DISTS: ClassVar[int] = 0
 
     def check_options(self) -> None:
-        """Refuse fewer rooms than the level needs."""
+        """Refuse fewer rooms and objects than the level needs."""
         super().check_options()
         for name in ("num_rows", "num_cols"):
             if self.LEAST_ROOMS > 1:
                 check_int(name, getattr(self, name), self.LEAST_ROOMS, 20)
+        num_dists = getattr(self, "num_dists", self.LEAST_DISTS)
+        check_int("num_dists", num_dists, self.LEAST_DISTS, MAX_THINGS)
 
     @property
     def default_limit(self) -> int:
@@ -265,7 +277,10 @@ class Level(RoomGrid):
 
     @rule
     def step(env: Any, action: int, rng: Any) -> Any:
+        x, y = find_front(env)
+        number = env.grid[x, y] >> NUMBER_BIT
         reward, _ = move(env, action)
+        env.has_moved |= env.grid[x, y] >> NUMBER_BIT != number
         result = verify(env, action)
         if result == SUCCESS:
             reward = reward_success(env)
@@ -276,8 +291,53 @@ class Level(RoomGrid):
         return write_instruction(mission)
 
 
-class OneRoomLevel(Level):
+class OneRoom(Level):
     """Base class of levels in one room."""
 
     num_rows: ClassVar[int] = 1  # type: ignore[misc]
     num_cols: ClassVar[int] = 1  # type: ignore[misc]
+
+
+@rule
+def fill_maze(env: Any, rng: Any, count: int) -> bool:
+    """Add the agent, doors between all rooms, and objects in any rooms.
+
+    Returns
+    -------
+    bool
+        False: there was no place, or no way.
+    """
+    if not place_agent_in_room(env, rng, ANY, ANY) or not connect_all(env, rng):
+        return False
+    return add_distractors(env, rng, ANY, ANY, count, False)  # type: ignore[no-any-return]
+
+
+class Maze(Level):
+    """Base class of levels about one thing in a maze of rooms, or in one room.
+
+    Attributes
+    ----------
+    verb : int, of the class
+        `GO_TO`, `PICK_UP`, or `OPEN` for a door.
+    is_blocked : bool, of the class
+        Whether an object must be in the way of another one; else none is.
+    """
+
+    verb: ClassVar[int] = GO_TO
+    is_blocked: ClassVar[bool] = False
+    num_dists: int = 18
+    doors_open: ClassVar[Any] = False
+    LEAST_DISTS: ClassVar[int] = 1
+
+    @level
+    def begin(env: Any, rng: Any) -> bool:
+        is_full = fill_maze(env, rng, env.num_dists)
+        if not is_full or are_reachable(env) == env.is_blocked:
+            return False
+        if env.verb == OPEN:
+            ask(env, 0, OPEN, draw_door(env, rng))
+        else:
+            ask(env, 0, env.verb, draw_thing(env, rng, env.num_dists))
+        if env.doors_open:
+            open_doors(env)
+        return True

@@ -12,13 +12,10 @@ from roll_vec.envs.minigrid.babyai_instructions import (
     ask,
     describe,
 )
-from roll_vec.envs.minigrid.babyai_levels import Level, draw_gate, level
+from roll_vec.envs.minigrid.babyai_levels import Level, Maze, level
 from roll_vec.envs.minigrid.rooms import (
     ANY,
-    add_distractors,
     add_door,
-    are_reachable,
-    connect_all,
     draw_new,
     find_thing,
     place_agent_in_room,
@@ -27,19 +24,11 @@ from roll_vec.envs.minigrid.things import COLOUR_NAMES, COLOURS, DOOR, RED
 from roll_vec.options import check_choice, check_int
 
 
-class Open(Level):
+class Open(Maze):
     """Open a door in a maze of rooms."""
 
-    @level
-    def begin(env: Any, rng: Any) -> bool:
-        if not place_agent_in_room(env, rng, ANY, ANY) or not connect_all(env, rng):
-            return False
-        if not add_distractors(env, rng, ANY, ANY, 18, False):
-            return False
-        if not are_reachable(env):
-            return False
-        ask(env, 0, OPEN, draw_gate(env, rng))
-        return True
+    verb: ClassVar[int] = OPEN
+    num_dists: ClassVar[int] = 18  # type: ignore[misc]
 
 
 class OpenRedDoor(Level):

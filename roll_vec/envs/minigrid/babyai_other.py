@@ -15,7 +15,7 @@ from roll_vec.envs.minigrid.babyai_instructions import (
 )
 from roll_vec.envs.minigrid.babyai_levels import (
     Level,
-    OneRoomLevel,
+    OneRoom,
     draw_thing,
     level,
 )
@@ -50,7 +50,7 @@ class ActionObjDoor(Level):
             add_door(env, rng, 1, 1, ANY, ANY, 0)
         if not place_agent_in_room(env, rng, 1, 1):
             return False
-        thing = draw_thing(env, rng, 1)
+        thing = draw_thing(env, rng, 9)
         verb = OPEN if thing & TYPE == DOOR else PICK_UP
         ask(env, 0, GO_TO if rng.integers(2) == 0 else verb, thing)
         return True
@@ -128,7 +128,7 @@ class KeyCorridor(Level):
         return connect_all(env, rng)  # type: ignore[no-any-return]
 
 
-class OneRoomS8(OneRoomLevel):
+class OneRoomS8(OneRoom):
     """Pick up the ball."""
 
     @level

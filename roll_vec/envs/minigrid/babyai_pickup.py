@@ -8,7 +8,8 @@ from roll_vec.envs.minigrid.babyai_instructions import PICK_UP, ask, describe
 from roll_vec.envs.minigrid.babyai_level_gen import LevelGen
 from roll_vec.envs.minigrid.babyai_levels import (
     Level,
-    OneRoomLevel,
+    Maze,
+    OneRoom,
     draw_thing,
     level,
 )
@@ -17,43 +18,25 @@ from roll_vec.envs.minigrid.rooms import (
     add_distractors,
     add_door,
     add_object,
-    are_reachable,
     connect_all,
     place_agent_in_room,
 )
 from roll_vec.envs.minigrid.things import LOOKS, TYPE
 
 
-class Pickup(Level):
+class Pickup(Maze):
     """Pick up an object in a maze of rooms."""
 
-    @level
-    def begin(env: Any, rng: Any) -> bool:
-        if not place_agent_in_room(env, rng, ANY, ANY) or not connect_all(env, rng):
-            return False
-        first = env.num_things + 1
-        if not add_distractors(env, rng, ANY, ANY, 18, False):
-            return False
-        if not are_reachable(env):
-            return False
-        ask(env, 0, PICK_UP, draw_thing(env, rng, first))
-        return True
+    verb: ClassVar[int] = PICK_UP
+    num_dists: ClassVar[int] = 18  # type: ignore[misc]
 
 
-class UnblockPickup(Level):
-    """Pick up an object in a maze of rooms; objects may be in the way."""
+class UnblockPickup(Maze):
+    """Pick up an object in a maze of rooms; objects are in the way of others."""
 
-    @level
-    def begin(env: Any, rng: Any) -> bool:
-        if not place_agent_in_room(env, rng, ANY, ANY) or not connect_all(env, rng):
-            return False
-        first = env.num_things + 1
-        if not add_distractors(env, rng, ANY, ANY, 20, False):
-            return False
-        if are_reachable(env):
-            return False
-        ask(env, 0, PICK_UP, draw_thing(env, rng, first))
-        return True
+    verb: ClassVar[int] = PICK_UP
+    is_blocked: ClassVar[bool] = True
+    num_dists: ClassVar[int] = 20  # type: ignore[misc]
 
 
 class PickupLoc(LevelGen):
@@ -68,7 +51,7 @@ class PickupLoc(LevelGen):
     instr_kinds: tuple[str, ...] = ("action",)
 
 
-class PickupDist(OneRoomLevel):
+class PickupDist(OneRoom):
     """Pick up an object that has a type, a colour, or both.
 
     Parameters
@@ -91,7 +74,7 @@ class PickupDist(OneRoomLevel):
             return False
         if not place_agent_in_room(env, rng, 0, 0):
             return False
-        thing = draw_thing(env, rng, 1)
+        thing = draw_thing(env, rng, 5)
         ask(env, 0, PICK_UP, thing)
         selection = rng.integers(3)
         if selection == 0:

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.babyai_instructions import ask_put
-from roll_vec.envs.minigrid.babyai_levels import Level, OneRoomLevel, level
+from roll_vec.envs.minigrid.babyai_levels import Level, OneRoom, level
+from roll_vec.envs.minigrid.observations import observe_image, observe_parts
 from roll_vec.envs.minigrid.rooms import (
     ANY,
     add_distractors,
@@ -16,10 +17,13 @@ from roll_vec.envs.minigrid.rooms import (
     place_agent_in_room,
     remove_wall,
 )
+from roll_vec.envs.minigrid.steps import find_front
+from roll_vec.envs.minigrid.things import NUMBER_BIT, NUMBERS
+from roll_vec.envs.minigrid.views import write_code
 from roll_vec.options import check_int
 
 
-class PutNextLocal(OneRoomLevel):
+class PutNextLocal(OneRoom):
     """Put an object next to another one, in a room.
 
     Parameters
@@ -81,6 +85,41 @@ def fill_sides(env: Any, rng: Any) -> bool:
     return True
 
 
+@rule
+def show_target(env: Any, image: Any) -> None:
+    """Show the object that the agent carries at the begin on its cell.
+
+    MiniGrid makes the first observation before it moves the object to the agent.
+    """
+    if env.step_count > 0:
+        return
+    size, half = env.agent_view_size, env.agent_view_size // 2
+    write_code(image, half, size - 1, 0)
+    x, y = env.places[env.carrying >> NUMBER_BIT & NUMBERS]
+    front, below = find_front(env)
+    dx, dy = front - env.x, below - env.y
+    i = half + (y - env.y) * dx - (x - env.x) * dy
+    j = size - 1 - (x - env.x) * dx - (y - env.y) * dy
+    # What is not visible is 0.
+    if 0 <= i < size and 0 <= j < size and image[i, j, 0] > 0:
+        write_code(image, i, j, env.carrying)
+
+
+@rule
+def observe_start_parts(env: Any, out: Any) -> None:
+    observe_parts(env, out)
+    show_target(env, out.image)
+
+
+@rule
+def observe_start_image(env: Any, out: Any) -> None:
+    observe_image(env, out)
+    show_target(env, out)
+
+
+START_OBSERVERS = {"dict": observe_start_parts, "image": observe_start_image}
+
+
 class TwoSidesLevel(Level):
     """Base class of levels in two rooms without a wall between.
 
@@ -108,13 +147,9 @@ class PutNext(TwoSidesLevel):
 
     Parameters
     ----------
-    room_size : int
-        Columns and rows of a room with its walls, from 4 to 99.
-    objs_per_room : int
-        The number of objects of each side, from 1 to 9; all are different.
     start_carrying : bool
-        True: the agent carries the object at the begin.  The first observation shows it
-        on its cell, as in MiniGrid.
+        True: the agent carries the object at the begin.  The first observation of the
+        modes ``dict`` and ``image`` shows it on its cell, as in MiniGrid.
     """
 
     room_size: int = 5
@@ -125,10 +160,18 @@ class PutNext(TwoSidesLevel):
         """The limit of steps without ``max_steps``."""
         return 8 * self.room_size**2
 
+    def rules(self) -> list[Any]:
+        """Return the rules, with the first observation of ``start_carrying``."""
+        begin, step, observe, legal = super().rules()
+        if self.start_carrying:
+            observe = START_OBSERVERS.get(self.obs_mode, observe)
+        return [begin, step, observe, legal]
+
     @rule
     def begin(env: Any, rng: Any) -> None:
         draw_two_sides(env, rng)
         if env.start_carrying:
+            env.has_moved = True
             for number in range(1, env.num_things + 1):
                 if env.matches[0, 0] >> number & 1:
                     x, y = env.places[number]

@@ -59,12 +59,16 @@ class UnlockLocal(Level):
     """
 
     distractors: bool = False
+    # Whether the key is in a box.
+    is_in_box: ClassVar[bool] = False
     LEAST_ROOMS: ClassVar[int] = 2
 
     @level
     def begin(env: Any, rng: Any) -> bool:
-        colour = add_door(env, rng, 1, 1, ANY, ANY, 1)
-        if add_object(env, rng, 1, 1, KEY, colour) == 0:
+        thing = KEY + add_door(env, rng, 1, 1, ANY, ANY, 1)
+        if env.is_in_box:
+            thing = BOX + COLOURS[rng.integers(6)] + (thing << CONTENT_BIT)
+        if not place_in_room(env, rng, 1, 1, number_thing(env, thing)):
             return False
         if env.distractors and not add_distractors(env, rng, 1, 1, 3, True):
             return False
@@ -72,30 +76,14 @@ class UnlockLocal(Level):
         return place_agent_in_room(env, rng, 1, 1)  # type: ignore[no-any-return]
 
 
-class KeyInBox(Level):
+class KeyInBox(UnlockLocal):
     """Open the locked door; the key is in the box."""
 
-    LEAST_ROOMS: ClassVar[int] = 2
-
-    @level
-    def begin(env: Any, rng: Any) -> bool:
-        colour = add_door(env, rng, 1, 1, ANY, ANY, 1)
-        box = BOX + COLOURS[rng.integers(6)] + (KEY + colour << CONTENT_BIT)
-        if not place_in_room(env, rng, 1, 1, number_thing(env, box)):
-            return False
-        ask_kind(env, 0, OPEN, DOOR)
-        return place_agent_in_room(env, rng, 1, 1)  # type: ignore[no-any-return]
+    distractors: ClassVar[bool] = False  # type: ignore[misc]
+    is_in_box: ClassVar[bool] = True
 
 
-class TwoRoomsLevel(Level):
-    """Base class of levels in two rooms, with a locked door between."""
-
-    room_size: ClassVar[int] = 6  # type: ignore[misc]
-    num_rows: ClassVar[int] = 1  # type: ignore[misc]
-    num_cols: ClassVar[int] = 2  # type: ignore[misc]
-
-
-class UnlockPickup(TwoRoomsLevel):
+class UnlockPickup(Level):
     """Open the locked door with the key, and pick up the box behind it.
 
     Parameters
@@ -104,7 +92,12 @@ class UnlockPickup(TwoRoomsLevel):
         True: there are four other objects.
     """
 
+    room_size: ClassVar[int] = 6  # type: ignore[misc]
+    num_rows: ClassVar[int] = 1  # type: ignore[misc]
+    num_cols: ClassVar[int] = 2  # type: ignore[misc]
     distractors: bool = False
+    # Whether a ball is in front of the door.
+    is_blocked: ClassVar[bool] = False
 
     @level
     def begin(env: Any, rng: Any) -> bool:
@@ -112,33 +105,28 @@ class UnlockPickup(TwoRoomsLevel):
         if box == 0:
             return False
         colour = add_door(env, rng, 0, 0, 0, ANY, 1)
+        ask(env, 0, PICK_UP, box)
+        if env.is_blocked:
+            x, y = find_gate(env, 0, 0, 0)
+            env.grid[x - 1, y] = number_thing(env, BALL + COLOURS[rng.integers(6)])
+            ask_kind(env, 0, PICK_UP, BOX)
         if add_object(env, rng, 0, 0, KEY, colour) == 0:
             return False
         if env.distractors and not add_distractors(env, rng, ANY, ANY, 4, True):
             return False
-        ask(env, 0, PICK_UP, box)
         return place_agent_in_room(env, rng, 0, 0)  # type: ignore[no-any-return]
 
 
-class BlockedUnlockPickup(TwoRoomsLevel):
+class BlockedUnlockPickup(UnlockPickup):
     """Move the ball from the locked door, open it, and pick up the box behind it."""
+
+    distractors: ClassVar[bool] = False  # type: ignore[misc]
+    is_blocked: ClassVar[bool] = True
 
     @property
     def default_limit(self) -> int:
         """The limit of steps without ``max_steps``."""
         return 16 * self.room_size**2
-
-    @level
-    def begin(env: Any, rng: Any) -> bool:
-        if add_object(env, rng, 1, 0, BOX, ANY) == 0:
-            return False
-        colour = add_door(env, rng, 0, 0, 0, ANY, 1)
-        x, y = find_gate(env, 0, 0, 0)
-        env.grid[x - 1, y] = number_thing(env, BALL + COLOURS[rng.integers(6)])
-        if add_object(env, rng, 0, 0, KEY, colour) == 0:
-            return False
-        ask_kind(env, 0, PICK_UP, BOX)
-        return place_agent_in_room(env, rng, 0, 0)  # type: ignore[no-any-return]
 
 
 class UnlockToUnlock(Level):
