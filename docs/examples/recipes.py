@@ -68,6 +68,12 @@ RECIPES = {
         learning_rate=0.05,
         reward_scale=0.1,
     ),
+    "roll_vec/MiniGrid-DoorKey-8x8-v0": Recipe(
+        {}, obs_mode="image", num_levels=None, updates=100, gamma=0.99
+    ),
+    "roll_vec/MiniGrid-MultiRoom-N2-S4-v0": Recipe(
+        {}, obs_mode="image", num_levels=None, updates=60, gamma=0.99
+    ),
 }
 
 
