@@ -77,7 +77,7 @@ class Training:
         keywords["obs_mode"] = self.recipe.obs_mode
         return gymnasium.make_vec(id, num_envs=num_envs, **keywords)
 
-    def successes(self, rewards: np.ndarray) -> np.ndarray:
+    def successes(self, rewards: np.ndarray) -> np.ndarray:  # noqa: ARG002 - of a base
         """Return which environments have solved their task in the last step."""
         successes: np.ndarray = self.envs.unwrapped.successes  # type: ignore[attr-defined]
         return successes
