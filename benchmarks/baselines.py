@@ -48,6 +48,8 @@ TRAINED_SPLITS = {
     "roll_vec/Sokoban-v0": "test-1-box",
     "roll_vec/CartPole-v1": "test",
     "roll_vec/Taxi-v3": "test",
+    "roll_vec/MiniGrid-DoorKey-8x8-v0": "test",
+    "roll_vec/MiniGrid-MultiRoom-N2-S4-v0": "test",
 }
 
 TRAINING = "python docs/examples/ppo.py"

@@ -56,3 +56,13 @@ def estimators(_: str) -> str:
     heads = [f"{task}: {x['success']:.0%} succeed" for task, x in tasks.items()]
     heads = ["estimator", "credit of a turn", *heads]
     return table(heads, [cells for _, cells in rows], len(tasks))
+
+
+def minigrid(_: str) -> str:
+    """Return a table of the seconds of an update of PPO on MiniGrid."""
+    rows = [
+        (f"`{id}`", f"{theirs:.2f}", f"{ours:.2f}", f"{theirs / ours:.1f}")
+        for id, (theirs, ours) in _read("minigrid_ppo.json").items()
+    ]
+    heads = "seconds of an update", "MiniGrid's batch", "roll_vec's", "ratio"
+    return table(heads, rows, 3)

@@ -28,13 +28,15 @@ class Network(nn.Module):
     Parameters
     ----------
     shape : sequence of int, or int
-        (C, H, W): planes.  (F,): vectors.  An int: the observations are numbers below.
+        (C, H, W): planes.  (S, S, 3): images of MiniGrid.  (F,): vectors.  An int: the
+        observations are numbers below.
     num_actions : int
     """
 
     def __init__(self, shape: Sequence[int] | int, num_actions: int) -> None:
         super().__init__()
         num_outputs, self.dtype = num_actions + 1, torch.float32
+        self.is_image = not isinstance(shape, int) and tuple(shape[2:]) == (3,)
         if isinstance(shape, int):  # a table
             self.body, self.heads = nn.Embedding(shape, num_outputs), nn.Identity()
             nn.init.zeros_(self.body.weight)
@@ -43,6 +45,15 @@ class Network(nn.Module):
             self.body = nn.Sequential(
                 *(nn.Linear(shape[0], 64), nn.Tanh()),
                 *(nn.Linear(64, 64), nn.Tanh()),
+            )
+            self.heads = nn.Linear(64, num_outputs)
+        elif self.is_image:
+            size = (shape[0] - 1) // 2 - 2
+            self.body = nn.Sequential(
+                *(nn.Conv2d(3, 16, 2), nn.ReLU(), nn.MaxPool2d(2)),
+                *(nn.Conv2d(16, 32, 2), nn.ReLU()),
+                *(nn.Conv2d(32, 64, 2), nn.ReLU(), nn.Flatten()),
+                *(nn.Linear(64 * size * size, 64), nn.Tanh()),
             )
             self.heads = nn.Linear(64, num_outputs)
         else:
@@ -56,6 +67,8 @@ class Network(nn.Module):
 
     def forward(self, observations: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits and values."""
+        if self.is_image:
+            observations = observations.permute(0, 3, 1, 2)
         outputs = self.heads(self.body(observations.to(self.dtype)))
         return outputs[:, :-1], outputs[:, -1]
 

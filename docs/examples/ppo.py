@@ -1,4 +1,4 @@
-"""PPO on 1024 environments at once: boards, CartPole or Taxi.
+"""PPO on 1024 environments at once: boards, MiniGrid, CartPole or Taxi.
 
     python docs/examples/ppo.py --id roll_vec/Sokoban-v0 --checkpoint sokoban.pt
 
@@ -54,9 +54,7 @@ class Training:
         # The learning rate of an update depends on their number.
         self.task = {"id": id, "num_envs": num_envs, "updates": recipe.updates}
         with self.env_time:
-            keywords = training_keywords(id, recipe)
-            keywords["obs_mode"] = recipe.obs_mode
-            self.envs = gymnasium.make_vec(id, num_envs=num_envs, **keywords)
+            self.envs = self.make_envs(id, num_envs)
             self.observations, _ = self.envs.reset(seed=seed)
         space, view = self.envs.single_action_space, self.envs.single_observation_space
         self.first_action = int(space.start)
@@ -72,6 +70,17 @@ class Training:
         self.returns = np.zeros(num_envs)  # of the episodes so far
         self.num_updates, self.stage = 0, 0
         self.success, self.mean_return = 0.0, 0.0  # moving averages
+
+    def make_envs(self, id: str, num_envs: int) -> gymnasium.vector.VectorEnv:
+        """Return the batch to train on."""
+        keywords = training_keywords(id, self.recipe)
+        keywords["obs_mode"] = self.recipe.obs_mode
+        return gymnasium.make_vec(id, num_envs=num_envs, **keywords)
+
+    def successes(self, rewards: np.ndarray) -> np.ndarray:  # noqa: ARG002 - of a base
+        """Return which environments have solved their task in the last step."""
+        successes: np.ndarray = self.envs.unwrapped.successes  # type: ignore[attr-defined]
+        return successes
 
     def update(self) -> None:
         """Play, learn, and go on in the curriculum."""
@@ -104,11 +113,12 @@ class Training:
             self.observations, rewards, terminations, truncations, _ = result
             self.ended = terminations | truncations
             self.returns += rewards
+            successes = self.successes(rewards)
             rewards = (self.recipe.reward_scale * rewards).astype(np.float32)
             step = (observations, actions, log_probs, mask, rewards, terminations)
             steps.append((*step, self.ended))
             values.append(value.numpy())
-            results = np.stack([self.envs.unwrapped.successes, self.returns])
+            results = np.stack([successes, self.returns])
             episodes.append(results[:, self.ended])
             self.returns[self.ended] = 0
         values.append(self.network(torch.from_numpy(self.observations))[1].numpy())

@@ -68,6 +68,18 @@ RECIPES = {
         learning_rate=0.05,
         reward_scale=0.1,
     ),
+    **{
+        f"roll_vec/MiniGrid-{name}-v0": Recipe(
+            {},
+            obs_mode="image",
+            num_levels=None,
+            updates=updates,
+            num_epochs=4,
+            num_minibatches=16,
+            gamma=0.99,
+        )
+        for name, updates in (("DoorKey-8x8", 120), ("MultiRoom-N2-S4", 40))
+    },
 }
 
 
