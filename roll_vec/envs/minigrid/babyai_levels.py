@@ -38,6 +38,7 @@ from roll_vec.envs.minigrid.rooms import (
 )
 from roll_vec.envs.minigrid.steps import end, find_front, move, reward_success
 from roll_vec.envs.minigrid.things import DOOR, KEY, NUMBER_BIT, STATE, TYPE
+from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_int
 
 # MiniGrid draws levels until one is accepted, for ever where none can be.
@@ -289,6 +290,17 @@ class Level(RoomGrid):
     def mission_text(self, mission: Any) -> str:
         """Return the text of an instruction, from its words."""
         return write_instruction(mission)
+
+
+class LockedRoom(Level):
+    """Base class of levels with a locked room."""
+
+    def check_options(self) -> None:
+        """Refuse one room, which can have no door."""
+        super().check_options()
+        if self.num_rows * self.num_cols == 1:
+            accepted = "at least 2 where num_rows is 1"
+            raise InvalidOptionError.expected("num_cols", accepted, self.num_cols)
 
 
 class OneRoom(Level):
