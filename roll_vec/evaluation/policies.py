@@ -105,8 +105,8 @@ class OraclePolicy:
             message = (
                 f"there is no oracle of {name}; a class of your own needs the property "
                 "oracle_action, the right next action (solve is not enough), and an "
-                f"ArrayEnv the method solve; those that have one: {', '.join(ids)}, and "
-                "those of MiniGrid and BabyAI"
+                f"ArrayEnv the method solve; those that have one: {', '.join(ids)}, "
+                "and those of MiniGrid and BabyAI"
             )
             raise InvalidOptionError(message)
         self.notes: dict[str, None] = {}
