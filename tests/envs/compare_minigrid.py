@@ -48,7 +48,8 @@ def plays(id: str, episodes: int, max_steps: int) -> Iterator[Episodes]:
 def _compare(id: str, way: str, steps: int, num_envs: int, **keywords: Any) -> Episodes:
     theirs = play_original(id, way, steps, num_envs, **keywords)
     for mode in AutoresetMode:
-        assert_equal(play_ours(id, theirs.actions, mode, **keywords), theirs)
+        ours = play_ours(id, theirs.actions, theirs.seeds, mode, **keywords)
+        assert_equal(ours, theirs)
     return theirs
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ class Episodes:
     rewards: np.ndarray
     terminations: np.ndarray
     truncations: np.ndarray
+    seeds: list[int]
     grids: dict[Any, Any] | None = None
 
     @property
@@ -57,9 +59,10 @@ class Episodes:
         return int((self.rewards > 0).sum())
 
     def digest(self) -> str:
-        """Return a digest of all but the actions."""
+        """Return a digest of what they return."""
         digest, parts = hashlib.sha256(), dict(vars(self))
-        del parts["actions"], parts["grids"]
+        for name in ("actions", "seeds", "grids"):
+            del parts[name]
         update_digest(digest, parts)
         return digest.hexdigest()[:16]
 
@@ -202,37 +205,71 @@ def longest_limit(id: str, num_envs: int) -> int:
 def play_original(
     id: str, way: str, steps: int, num_envs: int, **keywords: Any
 ) -> Episodes:
-    """Play MiniGrid's own environments of an id; number i has the seed ``SEED + i``."""
-    actions = np.zeros((steps, num_envs), np.int64)
-    results: list[list[Any]] = [[] for _ in range(steps)]
-    starts: list[list[Any]] = [[] for _ in range(steps + 1)]
-    grids = {}
+    """Play MiniGrid's own environments of an id.
+
+    Number i has the seed ``SEED + i``, or the next thousand if a reset never returns.
+    """
+    columns, seeds, grids = [], [], {}
     for number in range(num_envs):
-        env = make_original(id, **keywords)
-        starts[0].append(env.reset(seed=SEED + number)[0])
-        grids[number, -1, "start"] = _original_grid(env)
-        policy = WAYS[way](env, number)
-        for step in range(steps):
-            action = actions[step, number] = policy()
-            result = env.step(action)
-            results[step].append(result)
-            is_end = result[2] or result[3]
-            if is_end:
-                grids[number, step, "end"] = _original_grid(env)
-            starts[step + 1].append(env.reset()[0] if is_end else result[0])
-            if is_end:
-                grids[number, step, "start"] = _original_grid(env)
+        env, seed = make_original(id, **keywords), SEED + number
+        while True:
+            try:
+                column = _play_column(env, WAYS[way](env, number), steps, seed)
+                break
+            except _EndlessResetError:
+                seed += 1000
+        columns.append(column[:-1])
+        seeds.append(seed)
+        grids.update({(number, *key): grid for key, grid in column[-1].items()})
         env.close()
+    actions, results, starts = (
+        list(zip(*each, strict=True)) for each in zip(*columns, strict=True)
+    )
     numbers = [np.array([[r[k] for r in row] for row in results]) for k in (1, 2, 3)]
-    observations = _collect([[result[0] for result in row] for row in results])
     return Episodes(
-        actions,
-        observations,
+        np.array(actions),
+        _collect([[result[0] for result in row] for row in results]),
         _collect(starts),
         numbers[0].astype(np.float64),
         *numbers[1:],
+        seeds,
         grids,
     )
+
+
+def _play_column(env: Any, policy: Any, steps: int, seed: int) -> tuple[Any, ...]:
+    """Return the actions, results, starts and grids of one environment."""
+    starts, results, actions = [_reset(env, seed)], [], []
+    grids = {(-1, "start"): _original_grid(env)}
+    for step in range(steps):
+        actions.append(policy())
+        results.append(env.step(actions[-1]))
+        start, *_ = result = results[-1]
+        if result[2] or result[3]:
+            grids[step, "end"] = _original_grid(env)
+            start = _reset(env)
+            grids[step, "start"] = _original_grid(env)
+        starts.append(start)
+    return actions, results, starts, grids
+
+
+class _EndlessResetError(Exception):
+    """MiniGrid looks for a place of the agent in a room that has none."""
+
+
+def _reset(env: Any, seed: int | None = None) -> Any:
+    """Return the first observation; levels take milliseconds, and at most seconds."""
+
+    def stop(*_: Any) -> None:
+        raise _EndlessResetError
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 5)
+    try:
+        return env.reset(seed=seed)[0]
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def _original_grid(env: Any) -> list[Any]:
@@ -250,12 +287,12 @@ def _grid(env_grid: Any, carrying: Any) -> list[Any]:
 
 
 def play_ours(
-    id: str, actions: np.ndarray, mode: AutoresetMode, **keywords: Any
+    id: str, actions: np.ndarray, seeds: list[int], mode: AutoresetMode, **keywords: Any
 ) -> Episodes:
     """Play the same episodes in a batch of ours."""
     steps, num_envs = actions.shape
     envs = roll_vec.make_vec(id, num_envs, autoreset_mode=mode, **keywords)
-    first, _ = envs.reset(seed=SEED)
+    first, _ = envs.reset(seed=seeds)
     play = {
         AutoresetMode.NEXT_STEP: _play_next_step,
         AutoresetMode.SAME_STEP: _play_same_step,
@@ -271,7 +308,7 @@ def play_ours(
         results[t][row], starts[t + 1][row] = last, start
     envs.close()
     parts = _collect(results), _collect(starts), rewards, *ends
-    return Episodes(actions, *parts, grids or None)
+    return Episodes(actions, *parts, seeds, grids or None)
 
 
 def _rows(observations: dict[str, Any]) -> list[dict[str, Any]]:
