@@ -344,7 +344,8 @@ def _list_limits(
     """Return the limits that truncate an episode."""
     limits = {"max_episode_steps": limit}
     if isinstance(options, ArrayEnv):
-        limits["max_steps"] = getattr(options, "max_steps", None)
+        own = getattr(options, "default_limit", None)  # of MiniGrid
+        limits["max_steps"] = getattr(options, "max_steps", None) or own
     texts = [f"After {n} steps (``{name}``)." for name, n in limits.items() if n]
     texts += [end.text for end in ends if end.name == "truncated"]
     return (*texts, *[_FAULT] * is_pooled)

@@ -12,14 +12,14 @@ from gymnasium.spaces import Text
 from roll_vec import errors
 from roll_vec.arrays.state_checks import FINITE
 from roll_vec.registration import ENVIRONMENTS
-from tests.contract.cases import ALL_IDS, assert_same
+from tests.contract.cases import ALL_IDS, IDS, assert_same
 from tests.mutations import change_each
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
 RANDOM_LAKE, LAKE_8X8 = "roll_vec/RandomFrozenLake-v0", "roll_vec/FrozenLake8x8-v1"
 COUNTDOWN, WEBSHOP = "roll_vec/Countdown-v0", "roll_vec/WebShop-v0"
 
-ARRAYS = [id for id, known in ENVIRONMENTS.items() if not known.pooled]
+ARRAYS = [id for id in IDS if not ENVIRONMENTS[id].pooled]
 # Small, with a frame to compare, and with all that a state can have in it.
 # Other environments are played with their defaults.
 PLAYED = {

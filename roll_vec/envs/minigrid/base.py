@@ -30,12 +30,18 @@ from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 
+# Columns and rows are variables of 16 bits.
+MAX_SIZE = (1 << 15) - 1
+
 
 class MiniGrid(ArrayEnv):
     """Base class of MiniGrid's games.
 
     A game writes the rule ``begin``, a rule ``step`` where its ends are not those of
     `move`, and its mission: the text `MISSION`, or the method `mission_text`.
+
+    `roll-vec info` and the page of the games read the sections below for every game; a
+    section of a game's own docstring replaces that of this one.
 
     Instructions
     ------------
@@ -61,7 +67,7 @@ class MiniGrid(ArrayEnv):
     see_through_walls : bool
         True: walls and doors hide nothing.
     max_steps : int or None
-        The limit of steps; None: `default_limit`.
+        The limit of steps; None: the game's own.
     highlight : bool
         True: pictures of the grid show lighter what the agent sees.
     tile_size : int
@@ -73,6 +79,50 @@ class MiniGrid(ArrayEnv):
     render_mode : str or None
         ``rgb_array`` and ``human``: MiniGrid's picture; ``text``: the grid as two
         characters a cell; ``ansi``: this in colours, and the mission.
+
+    Attributes
+    ----------
+    grid : (width, height) uint32
+        The code of what stands in each cell; `roll_vec.envs.minigrid.things` has them.
+    x, y : int16
+        Column and row of the agent.
+    direction : int8
+        0 right, 1 down, 2 left, 3 up.
+    carrying : uint32
+        The code of what the agent carries; 0: nothing.
+    step_count : int32
+        Steps of the episode.
+    mission : int32
+        The number of the mission, which `mission_text` reads.
+    success : bool
+        Whether the episode ended with a reward.
+
+    Rewards
+    -------
+    1 - 0.9 * steps / max_steps
+        The mission is done.
+    0
+        Any other step.
+
+    Episode end
+    -----------
+    terminated
+        The agent is on the goal: success.
+    terminated
+        The agent is in lava.
+
+    Sources
+    -------
+    MiniGrid : 3.2.0; https://github.com/Farama-Foundation/Minigrid
+        grids, missions, observations, rewards, ends and limits, from the same seed and
+        in all episodes after it
+
+    Differences
+    -----------
+    - ``mission`` is of a ``Text`` space, not of a ``MissionSpace``.
+    - ``agent_view_size`` is at most 15.
+    - ``grid`` and ``carrying`` are codes, not objects.
+    - Wrappers that change observations are values of ``obs_mode``.
     """
 
     obs_mode: str = "dict"
@@ -109,6 +159,11 @@ class MiniGrid(ArrayEnv):
     OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
     metadata: ClassVar[dict[str, Any]] = {**METADATA, "render_fps": 10}
     MISSION: ClassVar[Any] = ""
+    # The least values of options: with less there is no level.
+    MINIMA: ClassVar[Mapping[str, int]] = {}
+    NEEDS_ODD_SIZE: ClassVar[bool] = False
+    # `default_limit` for each cell of the grid.
+    STEPS_PER_CELL: ClassVar[int] = 4
     attributes: ClassVar[Any] = {
         "agent_pos": StateAttribute(
             lambda env: (env.x, env.y),
@@ -120,11 +175,16 @@ class MiniGrid(ArrayEnv):
     }
 
     def check_options(self) -> None:
-        """Refuse views that MiniGrid has not, and tiles that are too large."""
+        """Refuse views that MiniGrid has not, large tiles, and grids without room."""
         size: Any = self.agent_view_size
         if size not in range(3, 16, 2):
             accepted = "an odd number from 3 to 15"
             raise InvalidOptionError.expected("agent_view_size", accepted, size)
+        for name, minimum in self.MINIMA.items():
+            check_int(name, getattr(self, name), minimum, MAX_SIZE)
+        if self.NEEDS_ODD_SIZE and self.width % 2 == 0:
+            accepted = f"an odd number, at least {self.MINIMA['size']}"
+            raise InvalidOptionError.expected("size", accepted, self.width)
         for name in ("tile_size", "obs_tile_size"):
             check_int(name, getattr(self, name), 1, MAX_SCALE)
         if self.obs_mode == "flat" and isinstance(self.MISSION, str):
@@ -143,7 +203,7 @@ class MiniGrid(ArrayEnv):
     @property
     def default_limit(self) -> int:
         """The limit of steps without ``max_steps``."""
-        return 4 * self.width * self.height
+        return self.STEPS_PER_CELL * self.width * self.height
 
     @property
     def limit(self) -> int:

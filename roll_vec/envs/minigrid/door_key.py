@@ -17,15 +17,25 @@ from roll_vec.envs.minigrid.things import DOOR, GOAL, KEY, LOCKED, WALL, YELLOW
 
 
 class DoorKey(MiniGrid):
-    """Pick up the key, open the door and go to the green goal."""
+    """Pick up the key, open the door and go to the green goal.
+
+    A wall splits the room; its door is locked.  The key is on the agent's side.
+
+    Parameters
+    ----------
+    size : int
+        Columns and rows of the grid, at least 5.
+
+    Episode end
+    -----------
+    terminated
+        The agent is on the goal: success.
+    """
 
     size: int = 8
+    MINIMA: ClassVar[Any] = {"size": 5}
+    STEPS_PER_CELL: ClassVar[int] = 10
     MISSION: ClassVar[Any] = "use the key to open the door and then get to the goal"
-
-    @property
-    def default_limit(self) -> int:
-        """The limit of steps without ``max_steps``."""
-        return 10 * self.size**2
 
     @rule
     def begin(env: Any, rng: Any) -> None:
