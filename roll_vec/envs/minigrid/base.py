@@ -13,6 +13,7 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.observations import OBS_MODES, OBSERVERS, make_space
+from roll_vec.envs.minigrid.solver import find_goals, find_plan
 from roll_vec.envs.minigrid.steps import end, move
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
@@ -121,6 +122,14 @@ class MiniGrid(ArrayEnv):
     def step(env: Any, action: int, rng: Any) -> Any:
         reward, terminated = move(env, action)
         return end(env, reward, terminated)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what a game wants, for its solver: to go to a goal."""
+        return find_goals(env)
+
+    def solve(self, env: Row) -> list[int] | None:
+        """Return the fewest actions to the end of the mission."""
+        return find_plan(self, env, self.tasks(env))
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of a mission, from the variable ``mission``."""
