@@ -282,6 +282,8 @@ class ArrayEnv(TextOptions):
         for field in fields:
             if field.name not in self.common_names():
                 value, default = getattr(self, field.name), field.default
+                if value is None and str(field.type).endswith("None"):
+                    continue
                 value = declarations.check_option(field.name, value, default)
                 self._set(**{field.name: value})
         self.check_options()

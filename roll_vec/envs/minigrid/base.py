@@ -17,6 +17,10 @@ from roll_vec.envs.minigrid.solver import find_goals, find_plan
 from roll_vec.envs.minigrid.steps import end, move
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
+from roll_vec.options import check_int
+
+# Columns and rows are variables of 16 bits.
+MAX_SIZE = (1 << 15) - 1
 
 
 class MiniGrid(ArrayEnv):
@@ -66,6 +70,8 @@ class MiniGrid(ArrayEnv):
     seeding: ClassVar[str] = "stream"
     OBS_MODES: ClassVar[Mapping[str, str]] = OBS_MODES
     MISSION: ClassVar[Any] = ""
+    # The least values of options: with less there is no level.
+    MINIMA: ClassVar[Mapping[str, int]] = {}
     attributes: ClassVar[Any] = {
         "agent_pos": StateAttribute(
             lambda env: (env.x, env.y),
@@ -77,11 +83,13 @@ class MiniGrid(ArrayEnv):
     }
 
     def check_options(self) -> None:
-        """Refuse views that MiniGrid has not."""
+        """Refuse views that MiniGrid has not, and grids without room for a level."""
         size: Any = self.agent_view_size
         if size not in range(3, 16, 2):
             accepted = "an odd number from 3 to 15"
             raise InvalidOptionError.expected("agent_view_size", accepted, size)
+        for name, minimum in self.MINIMA.items():
+            check_int(name, getattr(self, name), minimum, MAX_SIZE)
 
     @property
     def width(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from roll_vec.arrays.rules import rule
@@ -17,9 +18,23 @@ from roll_vec.envs.minigrid.things import DOOR, GOAL, KEY, LOCKED, WALL, YELLOW
 
 
 class DoorKey(MiniGrid):
-    """Pick up the key, open the door and go to the green goal."""
+    """Pick up the key, open the door and go to the green goal.
+
+    A wall splits the room; its door is locked.  The key is on the agent's side.
+
+    Parameters
+    ----------
+    size : int
+        Columns and rows of the grid, at least 5.
+
+    Episode end
+    -----------
+    terminated
+        The agent is on the goal: success.
+    """
 
     size: int = 8
+    MINIMA: ClassVar[Mapping[str, int]] = {"size": 5}
     MISSION: ClassVar[Any] = "use the key to open the door and then get to the goal"
 
     @property

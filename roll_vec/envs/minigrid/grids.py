@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.minigrid.things import WALL
+from roll_vec.envs.minigrid.things import COLOURS, KEY, WALL
 
 # Tries to place a thing: MiniGrid has no bound.
 ENDLESS = 1 << 40
@@ -92,3 +92,35 @@ def place_agent(env: Any, rng: Any, box: Any) -> None:
 def place_agent_anywhere(env: Any, rng: Any) -> None:
     """Put the agent on a random empty cell of the grid, in a random direction."""
     place_agent(env, rng, (0, 0, env.width, env.height))
+
+
+@rule
+def draw_other_colour(rng: Any, used: int) -> int:
+    """Draw a colour that is not used; ``used`` has the bit 1 << number of those."""
+    count = 0
+    for colour in COLOURS:
+        count += not used >> (colour >> 4) & 1
+    left, result = rng.integers(count), -1
+    for colour in COLOURS:
+        if not used >> (colour >> 4) & 1:
+            if left == 0:
+                result = colour
+            left -= 1
+    return result
+
+
+@rule
+def draw_object(rng: Any) -> Any:
+    """Draw a key, a ball or a box of any colour."""
+    return KEY + rng.integers(3) + COLOURS[rng.integers(6)]
+
+
+@rule
+def draw_another_object(env: Any, rng: Any, k: int) -> Any:
+    """Draw a key, a ball or a box that is not one of the first k of ``env.objects``."""
+    while True:
+        thing, is_new = draw_object(rng), True
+        for i in range(k):
+            is_new &= env.objects[i] != thing
+        if is_new:
+            return thing

@@ -1,0 +1,52 @@
+"""`TargetGame`: the base of games in which the agent goes to a thing and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.minigrid.base import MiniGrid
+from roll_vec.envs.minigrid.steps import DONE, TOGGLE, end, move, reward_success
+from roll_vec.envs.minigrid.things import name_thing
+
+
+class TargetGame(MiniGrid):
+    """Base class of games in which the agent goes beside a thing, then says done.
+
+    The variable ``mission`` is the code of the thing, ``target_pos`` its cell.
+
+    Rewards
+    -------
+    1 - 0.9 * steps / max_steps
+        The action done beside the cell where the thing of the mission was at first.
+    0
+        Any other step.
+
+    Episode end
+    -----------
+    terminated
+        The action done: success beside the cell.
+    terminated
+        The action toggle.
+    """
+
+    see_through_walls: bool = True
+    state: ClassVar[Mapping[str, Any]] = {
+        **MiniGrid.state,
+        "target_pos": (np.int16, 2),
+    }
+
+    @rule
+    def step(env: Any, action: int, rng: Any) -> Any:
+        move(env, action)
+        x, y = env.target_pos
+        is_right = action == DONE and abs(env.x - x) + abs(env.y - y) == 1
+        reward = reward_success(env) if is_right else 0.0
+        return end(env, reward, action in (TOGGLE, DONE))
+
+    def mission_text(self, mission: Any) -> str:
+        """Return the text of a mission."""
+        return f"go to the {name_thing(mission)}"
