@@ -1,76 +1,96 @@
-"""`RoomGrid`: the base class of games in rooms, and rules that draw rooms and doors."""
+"""`RoomGrid`: the base class of games in rooms, and rules that draw rooms and doors.
+
+The rules are those of MiniGrid 3.2.0, ``core/roomgrid.py``, and of BabyAI's
+``envs/babyai/core/roomgrid_level.py``; they draw the same random numbers.
+
+A room (i, j) is that of column i and row j.  Its sides, as directions, are 0 right, 1
+down, 2 left and 3 up.  Neighbours share a wall, which has one cell for a door: the
+gate.  `ANY` stands for an argument that is drawn.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_walls, place, put_agent
-from roll_vec.envs.minigrid.steps import find_front
+from roll_vec.envs.minigrid.steps import PICKUP, end, find_front, move, reward_success
 from roll_vec.envs.minigrid.things import (
     CLOSED,
     COLOURS,
     DOOR,
     LOCKED,
+    LOOKS,
     NUMBER_BIT,
+    NUMBERS,
     OBJECTS,
     TYPE,
     WALL,
+    name_thing,
 )
+from roll_vec.options import check_int
 
 ANY = -1
+# MiniGrid raises an error after so many draws of a cell, and of a door.
+MAX_CELLS, MAX_DOORS = 1001, 5001
+REACHED = 1 << 31
 
 
 @rule
-def number_thing(env, thing):
-    """Give a thing a number of its own, from 1 on."""
+def draw_new(rng: Any, count: int, excluded: int) -> int:
+    """Return a random number below a count; those in the bits ``excluded`` are none.
+
+    Draws after one another are those of ``_rand_subset``.
+    """
+    rest = count
+    for k in range(count):
+        rest -= excluded >> k & 1
+    rest = rng.integers(rest)
+    for k in range(count):
+        if not excluded >> k & 1:
+            if rest == 0:
+                return k
+            rest -= 1
+    return -1
+
+
+@rule
+def number_thing(env: Any, thing: int) -> Any:
+    """Return a thing with a number of its own in this level, from 1 on."""
     env.num_things += 1
     return thing + (env.num_things << NUMBER_BIT)
 
 
 @rule
-def find_box(env, i, j):
+def find_box(env: Any, i: int, j: int) -> Any:
+    """Return the cells of a room with its walls: (left, top, right, bottom).
+
+    The last column and row are outside.
+    """
     s = env.room_size - 1
     return i * s, j * s, (i + 1) * s + 1, (j + 1) * s + 1
 
 
 @rule
-def draw_rooms(env, rng):
-    env.grid[:] = 0
-    env.doors[:] = False
-    env.locked_rooms[:] = False
-    env.num_things = 0
-    s = env.room_size - 1
-    for j in range(env.num_rows):
-        for i in range(env.num_cols):
-            draw_walls(env, i * s, j * s, env.room_size, env.room_size)
-    for j in range(env.num_rows):
-        for i in range(env.num_cols):
-            if i < env.num_cols - 1:
-                env.gates[i, j, 0] = rng.integers(j * s + 1, j * s + s)
-            if j < env.num_rows - 1:
-                env.gates[i, j, 1] = rng.integers(i * s + 1, i * s + s)
-    env.x = env.num_cols // 2 * s + env.room_size // 2
-    env.y = env.num_rows // 2 * s + env.room_size // 2
-    env.direction = 0
-
-
-@rule
-def find_neighbour(i, j, side):
-    """Return the room beyond a side: right, down, left, up."""
+def find_neighbour(i: int, j: int, side: int) -> Any:
+    """Return the room or the cell (i, j) beyond a side of one."""
     return i + (side == 0) - (side == 2), j + (side == 1) - (side == 3)
 
 
 @rule
-def has_neighbour(env, i, j, side):
+def has_neighbour(env: Any, i: int, j: int, side: int) -> Any:
+    """Return whether a room has a neighbour at a side."""
     p, q = find_neighbour(i, j, side)
     return 0 <= p < env.num_cols and 0 <= q < env.num_rows
 
 
 @rule
-def find_gate(env, i, j, side):
-    """Return the cell of a door."""
+def find_gate(env: Any, i: int, j: int, side: int) -> Any:
+    """Return the cell (x, y) of the gate to the neighbour at a side."""
     s = env.room_size - 1
     if side == 0:
         return i * s + s, env.gates[i, j, 0]
@@ -82,15 +102,52 @@ def find_gate(env, i, j, side):
 
 
 @rule
-def join_rooms(env, i, j, side):
+def draw_rooms(env: Any, rng: Any) -> None:
+    """Draw rooms without doors, and their gates; all else is removed.
+
+    The agent stands in the middle of the room in the middle, which matters to what is
+    placed before it: ``RoomGrid._gen_grid``.
+    """
+    env.grid[:] = 0
+    env.doors[:] = False
+    env.locked_rooms[:] = False
+    env.num_things = 0
+    s = env.room_size - 1
+    for j in range(env.num_rows):
+        for i in range(env.num_cols):
+            draw_walls(env, i * s, j * s, env.room_size, env.room_size)
+            if i < env.num_cols - 1:
+                env.gates[i, j, 0] = rng.integers(j * s + 1, j * s + s)
+            if j < env.num_rows - 1:
+                env.gates[i, j, 1] = rng.integers(i * s + 1, i * s + s)
+    middle = env.room_size // 2
+    put_agent(env, env.num_cols // 2 * s + middle, env.num_rows // 2 * s + middle, 0)
+
+
+@rule
+def join_rooms(env: Any, i: int, j: int, side: int) -> None:
+    """Note that there is a way to the neighbour at a side: a door or no wall."""
     p, q = find_neighbour(i, j, side)
     env.doors[i, j, side] = True
     env.doors[p, q, (side + 2) % 4] = True
 
 
 @rule
-def add_door(env, rng, i, j, side, colour, locked):
-    """Add a door; ANY side, colour or lock is drawn.  Return its colour."""
+def add_door(
+    env: Any, rng: Any, i: int, j: int, side: int, colour: int, locked: int
+) -> Any:
+    """Add a door to the neighbour at a side, and return its colour.
+
+    Parameters
+    ----------
+    side : int
+        `ANY`: one that has a neighbour and no door; there must be one.
+    colour : int
+        One of `COLOURS`, or `ANY`.
+    locked : int
+        0, 1, or `ANY`.  The room is locked or not as its last door, the neighbour
+        stays as it was.
+    """
     while side == ANY:
         side = rng.integers(4)
         if not has_neighbour(env, i, j, side) or env.doors[i, j, side]:
@@ -108,7 +165,8 @@ def add_door(env, rng, i, j, side, colour, locked):
 
 
 @rule
-def remove_wall(env, i, j, side):
+def remove_wall(env: Any, i: int, j: int, side: int) -> None:
+    """Remove the wall between a room and its neighbour at a side."""
     left, top, right, bottom = find_box(env, i, j)
     for k in range(1, env.room_size - 1):
         if side % 2 == 0:
@@ -119,135 +177,295 @@ def remove_wall(env, i, j, side):
 
 
 @rule
-def add_object(env, rng, i, j, kind, colour):
-    """Add an object to a room; ANY kind or colour is drawn.
+def place_in_room(env: Any, rng: Any, i: int, j: int, thing: int) -> Any:
+    """Put a thing on a random empty cell of a room, not beside the agent.
 
-    Return it; 0: there was no place, where MiniGrid raises an error.
+    Returns
+    -------
+    bool
+        False: no cell was empty in 1,001 draws, where MiniGrid raises an error.
+    """
+    x, _ = place(env, rng, thing, find_box(env, i, j), 2, MAX_CELLS)
+    return x >= 0
+
+
+@rule
+def add_object(env: Any, rng: Any, i: int, j: int, kind: int, colour: int) -> Any:
+    """Add an object to a room.
+
+    Parameters
+    ----------
+    kind : int
+        One of `OBJECTS`, or `ANY`.
+    colour : int
+        One of `COLOURS`, or `ANY`.
+
+    Returns
+    -------
+    int
+        The object with its number; 0: there was no place, as in `place_in_room`.
     """
     if kind == ANY:
         kind = OBJECTS[rng.integers(3)]
     if colour == ANY:
         colour = COLOURS[rng.integers(6)]
     thing = number_thing(env, kind + colour)
-    x, _ = place(env, rng, thing, find_box(env, i, j), 2, 1001)
-    return thing if x >= 0 else 0
+    return thing if place_in_room(env, rng, i, j, thing) else 0
 
 
 @rule
-def add_distractors(env, rng, count):
-    """Add objects that may be equal, in any rooms; False: there was no place."""
+def has_looks(env: Any, looks: int) -> bool:
+    """Return whether a thing of a type and colour is in the grid."""
+    for x in range(env.width):
+        for y in range(env.height):
+            if env.grid[x, y] & LOOKS == looks:
+                return True
+    return False
+
+
+@rule
+def add_distractors(
+    env: Any, rng: Any, i: int, j: int, count: int, is_unique: bool
+) -> Any:
+    """Add objects of random colours and types.
+
+    Parameters
+    ----------
+    i, j : int
+        The column and the row of their room; `ANY`: drawn for each.
+    is_unique : bool
+        True: no object of the level has the colour and the type of another one.
+
+    Returns
+    -------
+    bool
+        False: there was no place, as in `place_in_room`.
+    """
     for _ in range(count):
-        colour = COLOURS[rng.integers(6)]
-        kind = OBJECTS[rng.integers(3)]
-        i = rng.integers(env.num_cols)
-        j = rng.integers(env.num_rows)
-        if add_object(env, rng, i, j, kind, colour) == 0:
+        looks = 0
+        while looks == 0:
+            colour = COLOURS[rng.integers(6)]
+            looks = OBJECTS[rng.integers(3)] + colour
+            if is_unique and has_looks(env, looks):
+                looks = 0
+        p = rng.integers(env.num_cols) if i == ANY else i
+        q = rng.integers(env.num_rows) if j == ANY else j
+        if not place_in_room(env, rng, p, q, number_thing(env, looks)):
             return False
     return True
 
 
 @rule
-def place_agent_in_room(env, rng, i, j):
-    """Place the agent in a room, not in front of an object; ANY room is drawn.
+def find_thing(env: Any, number: int) -> int:
+    """Return the thing in the grid that has a number; 0: it is not there."""
+    for x in range(env.width):
+        for y in range(env.height):
+            if env.grid[x, y] >> NUMBER_BIT & NUMBERS == number:
+                return env.grid[x, y]  # type: ignore[no-any-return]
+    return 0
 
-    False: there was no place, where MiniGrid raises an error.
+
+@rule
+def place_agent_in_room(env: Any, rng: Any, i: int, j: int) -> Any:
+    """Place the agent in a room, in a random direction, with no object in front.
+
+    Parameters
+    ----------
+    i, j : int
+        The column and the row of the room; each may be `ANY`.
+
+    Returns
+    -------
+    bool
+        False: there was no place, as in `place_in_room`.
     """
     if i == ANY:
         i = rng.integers(env.num_cols)
     if j == ANY:
         j = rng.integers(env.num_rows)
-    thing = 1
-    while thing != 0 and thing != WALL:
+    # MiniGrid draws for ever where each empty cell has objects on all sides.
+    for _ in range(MAX_CELLS):
         put_agent(env, -1, -1, 0)
-        x, y = place(env, rng, 0, find_box(env, i, j), 1, 1001)
+        x, y = place(env, rng, 0, find_box(env, i, j), 1, MAX_CELLS)
         if x < 0:
             return False
         put_agent(env, x, y, rng.integers(4))
         x, y = find_front(env)
-        thing = env.grid[x, y]
-    return True
+        if env.grid[x, y] == 0 or env.grid[x, y] == WALL:
+            return True
+    return False
 
 
 @rule
-def count_rooms(env):
-    """Return how many rooms the agent can go to, locks aside."""
-    i, j = env.x // (env.room_size - 1), env.y // (env.room_size - 1)
-    reached, count, before = 1 << j * env.num_cols + i, 1, 0
+def count_rooms(env: Any) -> Any:
+    """Return to how many rooms the agent can go, if it can unlock all doors."""
+    env.joined_rooms[:] = False
+    env.joined_rooms[env.x // (env.room_size - 1), env.y // (env.room_size - 1)] = True
+    count, before = 1, 0
     while before < count:
         before = count
-        for q in range(env.num_rows):
-            for p in range(env.num_cols):
-                if not reached & 1 << q * env.num_cols + p:
-                    continue
+        for j in range(env.num_rows):
+            for i in range(env.num_cols):
                 for side in range(4):
-                    if env.doors[p, q, side]:
-                        k, l = find_neighbour(p, q, side)
-                        bit = 1 << l * env.num_cols + k
-                        count += not reached & bit
-                        reached |= bit
+                    if env.joined_rooms[i, j] and env.doors[i, j, side]:
+                        p, q = find_neighbour(i, j, side)
+                        count += not env.joined_rooms[p, q]
+                        env.joined_rooms[p, q] = True
     return count
 
 
 @rule
-def connect_all(env, rng):
-    while count_rooms(env) < env.num_rows * env.num_cols:
+def connect_all(env: Any, rng: Any, without: int = ANY) -> Any:
+    """Add doors of random colours, not locked, until the agent can go to all rooms.
+
+    Rooms that are locked get none.
+
+    Parameters
+    ----------
+    without : int
+        A colour that is not drawn; `ANY`: all are.
+
+    Returns
+    -------
+    bool
+        False: that was not so after 5,001 draws, where MiniGrid raises an error.
+    """
+    num_rooms = env.num_rows * env.num_cols
+    count, excluded = count_rooms(env), 0
+    for k in range(6):
+        excluded |= int(COLOURS[k] == without) << k
+    for _ in range(MAX_DOORS):
+        if count == num_rooms:
+            return True
         i = rng.integers(env.num_cols)
         j = rng.integers(env.num_rows)
         side = rng.integers(4)
         if not has_neighbour(env, i, j, side) or env.doors[i, j, side]:
             continue
         p, q = find_neighbour(i, j, side)
-        if env.locked_rooms[i, j] or env.locked_rooms[p, q]:
-            continue
-        add_door(env, rng, i, j, side, COLOURS[rng.integers(6)], 0)
+        if not env.locked_rooms[i, j] and not env.locked_rooms[p, q]:
+            colour = COLOURS[draw_new(rng, 6, excluded)]
+            add_door(env, rng, i, j, side, colour, 0)
+            count = count_rooms(env)
+    return False
 
 
 @rule
-def are_reachable(env):
-    """Whether the agent can go next to each object and move none; doors open."""
-    for x in range(env.width):
-        for y in range(env.height):
-            env.reached[x, y] = False
-    env.reached[env.x, env.y] = True
-    has_changed = True
-    while has_changed:
-        has_changed = False
+def spread_reach(env: Any, x: int, y: int) -> Any:
+    """Mark the cells beside a cell that is marked and can be passed.
+
+    Returns
+    -------
+    bool
+        Whether a cell was not marked before.
+    """
+    thing = env.grid[x, y]
+    kind = thing & TYPE
+    if not thing & REACHED or (kind != 0 and kind != DOOR):
+        return False
+    is_new = False
+    for side in range(4):
+        p, q = find_neighbour(x, y, side)
+        is_new |= not env.grid[p, q] & REACHED
+        env.grid[p, q] |= REACHED
+    return is_new
+
+
+@rule
+def are_reachable(env: Any) -> Any:
+    """Return whether the agent can go next to each object without moving one.
+
+    It can open all doors: ``check_objs_reachable`` of BabyAI.
+    """
+    env.grid[env.x, env.y] |= REACHED
+    is_new = True
+    while is_new:
+        is_new = False
         for x in range(1, env.width - 1):
             for y in range(1, env.height - 1):
-                kind = env.grid[x, y] & TYPE
-                if env.reached[x, y] and (kind == 0 or kind == DOOR):
-                    for side in range(4):
-                        p, q = find_neighbour(x, y, side)
-                        if not env.reached[p, q]:
-                            env.reached[p, q] = has_changed = True
+                is_new |= spread_reach(env, x, y)
+        # Backwards, marks go to the left and up in one pass.
+        for x in range(env.width - 2, 0, -1):
+            for y in range(env.height - 2, 0, -1):
+                is_new |= spread_reach(env, x, y)
+    are_all = True
     for x in range(env.width):
         for y in range(env.height):
             thing = env.grid[x, y]
-            if thing != 0 and thing != WALL and not env.reached[x, y]:
-                return False
-    return True
+            are_all &= thing == WALL or thing == 0 or thing & REACHED != 0
+            env.grid[x, y] = thing & (REACHED - 1)
+    return are_all
 
 
 class RoomGrid(MiniGrid):
-    """A MiniGrid game in rooms."""
+    """Base class of MiniGrid's games in rooms.
+
+    Parameters
+    ----------
+    room_size : int
+        Columns and rows of a room with its walls, from 3 to 99.
+    num_rows : int
+        Rows of rooms, from 1 to 20.
+    num_cols : int
+        Columns of rooms, from 1 to 20.
+    """
 
     room_size: int = 7
     num_rows: int = 3
     num_cols: int = 3
 
-    state = {
+    state: ClassVar[Mapping[str, Any]] = {
         **MiniGrid.state,
         "gates": (np.int16, ("num_cols", "num_rows", 2)),
         "doors": (np.bool_, ("num_cols", "num_rows", 4)),
         "locked_rooms": (np.bool_, ("num_cols", "num_rows")),
+        "joined_rooms": (np.bool_, ("num_cols", "num_rows")),
         "num_things": np.int16,
-        "reached": (np.bool_, ("width", "height")),
     }
 
+    def check_options(self) -> None:
+        """Refuse rooms that have no cell inside, and too many rooms."""
+        super().check_options()
+        check_int("room_size", self.room_size, 3, 99)
+        check_int("num_rows", self.num_rows, 1, 20)
+        check_int("num_cols", self.num_cols, 1, 20)
+
     @property
-    def width(self):
+    def width(self) -> int:
+        """Columns of the grid."""
         return (self.room_size - 1) * self.num_cols + 1
 
     @property
-    def height(self):
+    def height(self) -> int:
+        """Rows of the grid."""
         return (self.room_size - 1) * self.num_rows + 1
+
+
+class PickupGrid(RoomGrid):
+    """Base class of games in rooms whose mission is to pick up an object.
+
+    Attributes
+    ----------
+    target : int
+        The object.
+    """
+
+    state: ClassVar[Mapping[str, Any]] = {**RoomGrid.state, "target": np.uint32}
+
+    @rule
+    def step(env: Any, action: int, rng: Any) -> Any:
+        reward, terminated = move(env, action)
+        if action == PICKUP and env.carrying == env.target:
+            reward, terminated = reward_success(env), True
+        return end(env, reward, terminated)
+
+    def mission_text(self, mission: Any) -> str:
+        """Return the text of a mission, from the looks of the object."""
+        return f"pick up the {name_thing(mission)}"
+
+
+@rule
+def set_target(env: Any, thing: int) -> None:
+    """Make an object the target of a `PickupGrid`, and its mission."""
+    env.target = thing
+    env.mission = thing & LOOKS
