@@ -1,0 +1,342 @@
+"""BabyAI's instructions: what they ask for, when they are done, and their texts.
+
+An instruction has up to four clauses, such as "open the red door".  The first and the
+second clause are its first part, the others its second part.  It is written in the
+variable ``mission``, a row of small numbers: the order of the parts, then nine words
+for each clause.  The first word of a clause is what to do, 0 without a clause; two
+descriptions of things follow, of four words each:
+
+- the type, 0 for any;
+- the colour + 1, 0 for any;
+- the place, from 1 on as in `PLACES`, 0 for any;
+- whether several things match.
+
+The things that match a description are bits of their numbers.  The rules are those of
+MiniGrid 3.2.0, ``envs/babyai/core/verifier.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from roll_vec.arrays.rules import rule
+from roll_vec.envs.minigrid.rooms import ANY, find_box
+from roll_vec.envs.minigrid.steps import DROP, PICKUP, TOGGLE, find_front
+from roll_vec.envs.minigrid.things import (
+    COLOUR_NAMES,
+    DOOR,
+    KEY,
+    LOCKED,
+    LOOKS,
+    NUMBER_BIT,
+    NUMBERS,
+    STATE,
+    TYPE,
+    TYPE_NAMES,
+)
+
+GO_TO, PICK_UP, OPEN, PUT_NEXT = range(1, 5)
+ONCE, BEFORE, AFTER = range(3)
+CONTINUE, SUCCESS, FAILURE = range(3)
+NUM_CLAUSES, CLAUSE_WORDS = 4, 9
+NUM_WORDS = 1 + NUM_CLAUSES * CLAUSE_WORDS
+# Things that can be in the bits of an int64, beside bit 0.
+MAX_THINGS = 62
+VERBS = ("", "go to", "pick up", "open", "put")
+LINKS = ("", ", then ", " after you ")
+# Relative to the agent at the begin.
+PLACES = ("", " on your left", " on your right", " in front of you", " behind you")
+LEFT_SIDE, FRONT_SIDE = 1, 3
+
+
+# ------------------------------------------------------------------ what is asked for
+
+
+@rule
+def describe(
+    env: Any, c: int, d: int, kind: int, colour: int = ANY, place: int = 0
+) -> None:
+    """Write description d of clause c.
+
+    Parameters
+    ----------
+    kind : int
+        A type; 0: any.
+    colour : int
+        A colour, or `ANY`.
+    place : int
+        A place in `PLACES`; 0: any.
+    """
+    k = 2 + c * CLAUSE_WORDS + 4 * d
+    env.mission[k], env.mission[k + 1] = kind, (colour >> 4) + 1
+    env.mission[k + 2] = place
+
+
+@rule
+def describe_thing(env: Any, c: int, d: int, thing: int) -> None:
+    """Write description d of clause c: the type and colour of a thing."""
+    describe(env, c, d, thing & TYPE, thing & LOOKS - TYPE)
+
+
+@rule
+def ask(env: Any, c: int, verb: int, thing: int) -> None:
+    """Write clause c about things with the type and colour of one."""
+    env.mission[1 + c * CLAUSE_WORDS] = verb
+    describe_thing(env, c, 0, thing)
+
+
+@rule
+def ask_kind(env: Any, c: int, verb: int, kind: int) -> None:
+    """Write clause c about things of a type; 0: of any."""
+    env.mission[1 + c * CLAUSE_WORDS] = verb
+    describe(env, c, 0, kind)
+
+
+@rule
+def ask_put(env: Any, c: int, thing: int, other: int) -> None:
+    """Write clause c: put a thing next to another one."""
+    ask(env, c, PUT_NEXT, thing)
+    describe_thing(env, c, 1, other)
+
+
+# ------------------------------------------------------------------ things that match
+
+
+@rule
+def is_inside(env: Any, x: int, y: int, i: int, j: int) -> bool:
+    """Return whether a cell is in room (i, j) or its walls; no room is (-1, -1)."""
+    left, top, right, bottom = find_box(env, i, j)
+    return i >= 0 and left <= x < right and top <= y < bottom
+
+
+@rule
+def is_at(env: Any, x: int, y: int, place: int) -> bool:
+    """Return whether a cell of the agent's room is at a place relative to it."""
+    s = env.room_size - 1
+    if place == 0:
+        return True
+    if not is_inside(env, x, y, env.x // s, env.y // s):
+        return False
+    front, ahead = find_front(env)
+    dx, dy = front - env.x, ahead - env.y
+    along = (x - env.x) * dx + (y - env.y) * dy
+    across = (y - env.y) * dx - (x - env.x) * dy
+    if place < FRONT_SIDE:
+        return across < 0 if place == LEFT_SIDE else across > 0  # type: ignore[no-any-return]
+    return along > 0 if place == FRONT_SIDE else along < 0  # type: ignore[no-any-return]
+
+
+@rule
+def find_matches(env: Any, c: int, d: int, i: int, j: int) -> int:
+    """Return the things that match description d of clause c, but not those in a room.
+
+    Parameters
+    ----------
+    i, j : int
+        The room whose things do not count; (-1, -1): all count.
+
+    Returns
+    -------
+    int
+        A bit for each thing, by its number.  Walls, which have no number, are bit 0: a
+        description without a type matches them by their colour.
+    """
+    k = 2 + c * CLAUSE_WORDS + 4 * d
+    kind, colour, place = env.mission[k], env.mission[k + 1], env.mission[k + 2]
+    matches = 0
+    for x in range(env.width):
+        for y in range(env.height):
+            thing = env.grid[x, y]
+            is_match = thing != 0 and (kind == 0 or thing & TYPE == kind)
+            is_match &= colour == 0 or thing >> 4 & 7 == colour - 1
+            if is_match and is_at(env, x, y, place) and not is_inside(env, x, y, i, j):
+                matches |= 1 << (thing >> NUMBER_BIT & NUMBERS)
+    return matches
+
+
+@rule
+def match(env: Any) -> None:
+    """Note the things that match, and where they are, at the begin of an episode."""
+    note_places(env)
+    for c in range(NUM_CLAUSES):
+        k = 1 + c * CLAUSE_WORDS
+        for d in range(2):
+            env.matches[c, d] = 0
+            if env.mission[k] == PUT_NEXT or (env.mission[k] > 0 and d == 0):
+                matches = find_matches(env, c, d, -1, -1)
+                env.mission[k + 4 + 4 * d] = matches & 1 or matches & matches - 1 != 0
+                env.matches[c, d] = matches & ~1
+
+
+@rule
+def note_places(env: Any) -> None:
+    """Note where all things are; (-1, -1): not in the grid."""
+    env.places[:] = -1
+    for x in range(env.width):
+        for y in range(env.height):
+            number = env.grid[x, y] >> NUMBER_BIT & NUMBERS
+            if number > 0:
+                env.places[number, 0] = x
+                env.places[number, 1] = y
+
+
+@rule
+def are_next(env: Any, things: int, others: int) -> bool:
+    """Return whether one of some things is beside one of others, in bits."""
+    for a in range(1, env.num_things + 1):
+        if things >> a & 1:
+            for b in range(1, env.num_things + 1):
+                dx = env.places[a, 0] - env.places[b, 0]
+                dy = env.places[a, 1] - env.places[b, 1]
+                if others >> b & 1 and abs(dx) + abs(dy) == 1:
+                    return True
+    return False
+
+
+@rule
+def find_locks(env: Any) -> int:
+    """Return the colours of locked doors, a bit each."""
+    colours = 0
+    for x in range(env.width):
+        for y in range(env.height):
+            thing = env.grid[x, y]
+            if thing & TYPE == DOOR and thing & STATE == LOCKED:
+                colours |= 1 << (thing >> 4 & 7)
+    return colours
+
+
+@rule
+def is_valid(env: Any) -> bool:
+    """Return whether an instruction may be asked for: ``validate_instrs``.
+
+    No thing is put next to one that is beside it, or that may be itself.  Where things
+    may have to be moved out of the way, a key that opens a door is not asked for.
+    """
+    locks = find_locks(env) if env.unblocking else 0
+    for c in range(NUM_CLAUSES):
+        k = 1 + c * CLAUSE_WORDS
+        things, others = env.matches[c, 0], env.matches[c, 1]
+        if things & others or are_next(env, things, others):
+            return False
+        for d in range(2):
+            kind, colour = env.mission[k + 1 + 4 * d], env.mission[k + 2 + 4 * d]
+            if kind == KEY and colour > 0 and locks >> colour - 1 & 1:
+                return False
+    return True
+
+
+@rule
+def count_walks(env: Any) -> int:
+    """Return how many things must be gone to: ``num_navs_needed``."""
+    count = 0
+    for c in range(NUM_CLAUSES):
+        verb = env.mission[1 + c * CLAUSE_WORDS]
+        count += (verb > 0) + (verb == PUT_NEXT)
+    return count
+
+
+# ------------------------------------------------------------------ when it is done
+
+
+@rule
+def has_target_at(env: Any, things: int, x: int, y: int) -> bool:
+    """Return whether one of some things is known to be at a cell."""
+    for number in range(1, env.num_things + 1):
+        is_there = env.places[number, 0] == x and env.places[number, 1] == y
+        if is_there and things >> number & 1:
+            return True
+    return False
+
+
+@rule
+def verify_clause(env: Any, c: int, action: int) -> int:
+    """Return what an action has made of clause c: ``verify_action``.
+
+    Where things are is known from the begin, and from the last action `drop`; what was
+    carried before, from the last time that the clause was verified.
+    """
+    verb, things = env.mission[1 + c * CLAUSE_WORDS], env.matches[c, 0]
+    before, env.held[c] = env.held[c], env.carrying
+    x, y = find_front(env)
+    is_strict = env.strict_clauses >> c & 1
+    if verb == GO_TO:
+        return SUCCESS if has_target_at(env, things, x, y) else CONTINUE
+    if verb == OPEN and action == TOGGLE:
+        thing = env.grid[x, y]
+        is_open = thing & TYPE == DOOR and thing & STATE == 0
+        if is_open and things >> (thing >> NUMBER_BIT & NUMBERS) & 1:
+            return SUCCESS
+        return FAILURE if is_strict and thing & TYPE == DOOR else CONTINUE
+    if verb == PICK_UP and action == PICKUP:
+        if before == 0 and things >> (env.carrying >> NUMBER_BIT & NUMBERS) & 1:
+            return SUCCESS
+        return FAILURE if is_strict and env.carrying != 0 else CONTINUE
+    if verb == PUT_NEXT and action == DROP:
+        # Bit 0, of nothing, never matches.
+        moved = things & 1 << (before >> NUMBER_BIT & NUMBERS)
+        return SUCCESS if are_next(env, moved, env.matches[c, 1]) else CONTINUE
+    return CONTINUE
+
+
+@rule
+def verify_part(env: Any, c: int, action: int) -> int:
+    """Return what an action has made of the clauses c and c + 1.
+
+    A clause that is done stays done.
+    """
+    result = SUCCESS
+    for k in range(c, c + 2):
+        if env.mission[1 + k * CLAUSE_WORDS] > 0 and not env.done[k]:
+            outcome = verify_clause(env, k, action)
+            env.done[k] = outcome == SUCCESS
+            if outcome != SUCCESS:
+                result = outcome
+    return result
+
+
+@rule
+def verify(env: Any, action: int) -> int:
+    """Return what an action has made of the instruction.
+
+    Returns
+    -------
+    int
+        `SUCCESS`, `FAILURE` or `CONTINUE`.
+    """
+    if action == DROP:
+        note_places(env)
+    first = 2 if env.mission[0] == AFTER else 0
+    result = verify_part(env, first, action)
+    if result == SUCCESS and env.mission[0] != ONCE:
+        return verify_part(env, 2 - first, action)  # type: ignore[no-any-return]
+    return result  # type: ignore[no-any-return]
+
+
+# ------------------------------------------------------------------ texts
+
+
+def write_description(words: list[int]) -> str:
+    """Return the text of a description, such as ``a red ball on your left``."""
+    kind, colour, place, is_many = words
+    name = TYPE_NAMES[kind] if kind else "object"
+    colour_name = f"{COLOUR_NAMES[colour - 1]} " if colour else ""
+    return f"{'a' if is_many else 'the'} {colour_name}{name}{PLACES[place]}"
+
+
+def write_clause(words: list[int]) -> str:
+    """Return the text of a clause, such as ``open the red door``."""
+    text = f"{VERBS[words[0]]} {write_description(words[1:5])}"
+    if words[0] == PUT_NEXT:
+        text += f" next to {write_description(words[5:])}"
+    return text
+
+
+def write_instruction(mission: Any) -> str:
+    """Return the text of an instruction, from its (37,) words."""
+    words = [int(mission[k]) for k in range(NUM_WORDS)]
+    clauses = [words[k : k + CLAUSE_WORDS] for k in range(1, NUM_WORDS, CLAUSE_WORDS)]
+    texts = [write_clause(clause) for clause in clauses if clause[0]]
+    count = sum(clause[0] > 0 for clause in clauses[:2])
+    return LINKS[words[0]].join(
+        " and ".join(part) for part in (texts[:count], texts[count:]) if part
+    )
