@@ -22,9 +22,9 @@ import numpy as np
 from .._jit import kernel
 
 # Kinds of facts: a thing is carried; a pickup of one; one is in front of the agent; a
-# door is opened; a carried thing is put next to another one; the agent is on a cell; it
-# is next to a thing.
-HOLD, PICK, FACE, OPEN, NEXT, REACH, NEAR = range(7)
+# door is opened; a carried thing is put next to another one; it is put near, also
+# across a corner; the agent is on a cell.
+HOLD, PICK, FACE, OPEN, NEXT, NEAR, REACH = range(7)
 # Kinds of cells.  The kind of a locked door is LOCKED plus the number of the fact that
 # a key of its colour is carried.
 EMPTY, FREE, THING, BOX, SHUT, SOLID, LOCKED = range(7)
@@ -32,9 +32,10 @@ EMPTY, FREE, THING, BOX, SHUT, SOLID, LOCKED = range(7)
 FAR = 16383
 NUM_BUCKETS = 1 << 13
 # Columns of facts: the kind, the facts before it in bits, the bits of things that tell
-# them apart, the only action by which it becomes true or -1.
-KIND, REQUIRES, BITS, ACTION = range(4)
-NUM_FACT_COLUMNS = 4
+# them apart, the only action by which it becomes true or -1, in bits the fact that the
+# thing to go to has been carried, so that it may be anywhere.
+KIND, REQUIRES, BITS, ACTION, MOVED = range(5)
+NUM_FACT_COLUMNS = 5
 # Columns of nodes: steps from the start, the node before, the action that leads here,
 # facts, pose, carried thing, the next node of a bucket, whether the bound is that of
 # its own layer, digests of the whole state and of the things in it.
@@ -115,6 +116,8 @@ def find_progress(progress, action, carried, pose, grid, height, before, facts, 
 
     Parameters
     ----------
+    action : int
+        -1: none yet.
     grid : (num_cells,) uint32, read
         The things after the action.
     """
@@ -123,6 +126,8 @@ def find_progress(progress, action, carried, pose, grid, height, before, facts, 
     for f in range(facts.shape[0]):
         kind, only = facts[f, KIND], facts[f, ACTION]
         if (only >= 0 and only != action) or not _is_due(f, progress, facts):
+            continue
+        if action < 0 and kind != HOLD:
             continue
         is_true = False
         if kind == HOLD:
@@ -167,7 +172,9 @@ def _lower(layer, k, value, heap):
 
 
 @kernel
-def _lower_around(cell, height, kinds, first, last, cost, next_layer, change, heap, layer):
+def _lower_around(
+    cell, height, kinds, first, last, cost, next_layer, change, heap, layer
+):
     """Lower the bounds of poses that face a cell, by the layer of the next progress.
 
     Parameters
@@ -191,7 +198,9 @@ def _lower_around(cell, height, kinds, first, last, cost, next_layer, change, he
 
 
 @kernel
-def _seed(progress, carried, grid, height, kinds, table, facts, codes, layers, heap, layer):
+def _seed(
+    progress, carried, grid, height, kinds, table, facts, codes, layers, heap, layer
+):
     """Write the bounds of a progress in poses where a next fact becomes true.
 
     Where a named thing is carried its next place is not known: it may be anywhere.
@@ -216,7 +225,7 @@ def _seed(progress, carried, grid, height, kinds, table, facts, codes, layers, h
             continue
         for f in range(facts.shape[0]):
             what = facts[f, KIND]
-            if what <= PICK or not _is_due(f, progress, facts):
+            if what == HOLD or not _is_due(f, progress, facts):
                 continue
             after = layers[progress | 1 << f]
             if what == REACH:
@@ -225,10 +234,14 @@ def _seed(progress, carried, grid, height, kinds, table, facts, codes, layers, h
                         _lower(layer, k, after[k], heap)
                         _lower(layer, k + num_poses, after[k + num_poses], heap)
                 continue
-            side = int(what == NEXT)
-            is_here = _matches(thing, f, side, facts, codes)
+            side = int(what >= NEXT)
+            is_here = progress & facts[f, MOVED] != 0
             is_here = is_here or _matches(carried, f, side, facts, codes)
-            if not is_here:
+            if what == PICK:
+                if is_here:
+                    _lower_around(cell, height, kinds, 0, 0, 1, after, 1, heap, layer)
+                continue
+            if not (is_here or _matches(thing, f, side, facts, codes)):
                 continue
             if what == FACE:
                 _lower_around(cell, height, kinds, 0, 1, 0, after, 0, heap, layer)
@@ -241,19 +254,14 @@ def _seed(progress, carried, grid, height, kinds, table, facts, codes, layers, h
                 elif progress >> (kind - LOCKED) & 1:
                     _lower_around(cell, height, kinds, 1, 1, 1, after, 0, heap, layer)
             else:
-                for direction in range(4):
-                    near = _ahead(cell, direction, height)
-                    if kinds[near] == SOLID:
-                        continue
-                    if what == NEXT:
+                for k in range(9):
+                    i, j = k // 3 - 1, k % 3 - 1
+                    near = cell + i * height + j
+                    is_near = abs(i) + abs(j) == 1 or what == NEAR
+                    if is_near and kinds[near] != SOLID:
                         _lower_around(
                             near, height, kinds, 1, 1, 1, after, -1, heap, layer
                         )
-                    else:
-                        for k in range(near * 4, near * 4 + 4):
-                            far = k + num_poses
-                            _lower(layer, k, 1 + after[k], heap)
-                            _lower(layer, far, 1 + after[far], heap)
 
 
 @kernel
@@ -481,7 +489,11 @@ def _add_child(child, node, action, weight, search, children, task, digests):
         nodes[closed[slot, 1], STEPS] = -1
     closed[slot, 0], closed[slot, 1] = digests[0], new
     nodes[new, STEPS], nodes[new, PARENT], nodes[new, LAST] = steps, node, action
-    nodes[new, PROGRESS], nodes[new, POSE], nodes[new, CARRIED] = progress, pose, carried
+    nodes[new, PROGRESS], nodes[new, POSE], nodes[new, CARRIED] = (
+        progress,
+        pose,
+        carried,
+    )
     nodes[new, IS_EXACT] = 0
     nodes[new, STATE], nodes[new, THINGS] = digests[0], digests[1]
     _push(new, steps + weight * bound // 2, nodes, buckets, counters)
@@ -524,7 +536,9 @@ def _select(weight, search, children, task, cache, front):
 
 
 @kernel
-def search_round(num_actions, weight, search, children, task, cache, front, results, digests):
+def search_round(
+    num_actions, weight, search, children, task, cache, front, results, digests
+):
     """Add the children of a round to the search, and write those of the next round.
 
     Parameters
@@ -562,9 +576,7 @@ def search_round(num_actions, weight, search, children, task, cache, front, resu
         for action in range(num_actions):
             child, node = k * num_actions + action, front[k]
             if not terminations[child]:
-                _add_child(
-                    child, node, action, weight, search, children, task, digests
-                )
+                _add_child(child, node, action, weight, search, children, task, digests)
             elif rewards[child] > 0:
                 steps = search[1][node, STEPS] + 1
                 if counters[BEST_NODE] < 0 or steps < counters[BEST]:

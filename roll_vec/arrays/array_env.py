@@ -543,7 +543,8 @@ class ArrayEnv(TextOptions):
     @classmethod
     def has_solver(cls) -> bool:
         """Return whether the class has a solver."""
-        return hasattr(cls, "solve") or cls.solve_envs is not ArrayEnv.solve_envs
+        has_method = getattr(cls, "solve", None) is not None
+        return has_method or cls.solve_envs is not ArrayEnv.solve_envs
 
     def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
         """Return solutions of some environments; see `Engine.solve`.

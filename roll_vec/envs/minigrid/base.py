@@ -132,11 +132,18 @@ class MiniGrid(ArrayEnv):
         return end(env, reward, terminated)
 
     def tasks(self, env: Row) -> Any:
-        """Return what a game wants, for its solver: to go to a goal."""
+        """Return what the mission wants, for the solver: here to go to a goal.
+
+        Returns
+        -------
+        sequence of sequences of roll_vec.envs.minigrid.solver.Task
+            The tasks of a stage have any order, and come before those of the next one.
+            Without any the search looks everywhere.
+        """
         return find_goals(env)
 
     def solve(self, env: Row) -> list[int] | None:
-        """Return the fewest actions to the end of the mission."""
+        """Return actions to an end with a reward; see `find_plan`."""
         return find_plan(self, env, self.tasks(env))
 
     def mission_text(self, mission: Any) -> str:

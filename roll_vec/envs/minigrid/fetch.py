@@ -14,8 +14,10 @@ from roll_vec.envs.minigrid.grids import (
     place_agent_anywhere,
     place_anywhere,
 )
+from roll_vec.envs.minigrid.solver import PICK, Task
 from roll_vec.envs.minigrid.steps import end, move, reward_success
 from roll_vec.envs.minigrid.things import COLOURS, KEY, LOOKS, NUMBER_BIT, name_thing
+from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 
 PHRASES = ("get a", "go get a", "fetch a", "go fetch a", "you must fetch a")
@@ -74,6 +76,10 @@ class Fetch(MiniGrid):
         move(env, action)
         is_right = env.carrying == env.mission & LOOKS
         return end(env, reward_success(env) if is_right else 0.0, env.carrying != 0)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        return [[Task(PICK, [env.mission & LOOKS])]]
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of a mission."""

@@ -10,9 +10,11 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_border, draw_column, draw_row, put_agent
+from roll_vec.envs.minigrid.solver import REACH, Task
 from roll_vec.envs.minigrid.steps import PICKUP, TOGGLE, end, move, reward_success
 from roll_vec.envs.minigrid.things import BALL, GREEN, KEY, WALL
 from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.rows import Row
 
 
 class Memory(MiniGrid):
@@ -88,3 +90,7 @@ class Memory(MiniGrid):
         is_end = env.x == env.end_x and abs(env.y - env.height // 2) == 1
         is_right = is_end and env.y == env.success_y
         return end(env, reward_success(env) if is_right else 0.0, is_end)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        return [[Task(REACH, [env.end_x * self.height + env.success_y])]]

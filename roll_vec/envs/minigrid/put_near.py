@@ -14,6 +14,7 @@ from roll_vec.envs.minigrid.grids import (
     draw_border,
     place_agent_anywhere,
 )
+from roll_vec.envs.minigrid.solver import NEAR, Task
 from roll_vec.envs.minigrid.steps import (
     DROP,
     PICKUP,
@@ -23,6 +24,7 @@ from roll_vec.envs.minigrid.steps import (
     reward_success,
 )
 from roll_vec.envs.minigrid.things import LOOKS, NUMBER_BIT, name_thing
+from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 
 
@@ -121,6 +123,11 @@ class PutNear(MiniGrid):
             return end(env, reward_success(env) if is_near else 0.0, True)
         is_wrong = env.carrying not in (0, env.mission & LOOKS)
         return end(env, 0.0, action == PICKUP and is_wrong)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        moved, target = env.mission & LOOKS, env.mission >> NUMBER_BIT
+        return [[Task(NEAR, [moved], [target])]]
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of a mission."""

@@ -10,8 +10,10 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_border, draw_walls, place_agent
+from roll_vec.envs.minigrid.solver import OPEN, Task
 from roll_vec.envs.minigrid.steps import end, move, reward_success
 from roll_vec.envs.minigrid.things import BLUE, CLOSED, DOOR, RED
+from roll_vec.kernels.rows import Row
 
 
 class RedBlueDoors(MiniGrid):
@@ -68,3 +70,9 @@ class RedBlueDoors(MiniGrid):
         is_end = env.grid[left + env.size - 1, env.blue_y] == DOOR + BLUE
         is_right = is_right and is_end
         return end(env, reward_success(env) if is_right else 0.0, is_end)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        is_open = env.grid[self.size // 2, env.red_y] == DOOR + RED
+        doors = [DOOR + BLUE] if is_open else [DOOR + RED, DOOR + BLUE]
+        return [[Task(OPEN, [door])] for door in doors]

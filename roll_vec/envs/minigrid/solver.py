@@ -53,7 +53,9 @@ _MAX_FRONT = 256
 _MAX_LAYERS = 1 << 12
 # Variables that each step writes, and on which nothing else depends.
 _RESULTS = ("step_count", "success")
-_ACTIONS = {PICK: PICKUP, OPEN: TOGGLE, NEXT: DROP}
+_ACTIONS = {PICK: PICKUP, OPEN: TOGGLE, NEXT: DROP, NEAR: DROP}
+# Numbers of all lower bounds: some 50 ms.
+_MAX_BOUNDS = 1 << 21
 
 
 class Task(NamedTuple):
@@ -63,13 +65,13 @@ class Task(NamedTuple):
     ----------
     kind : int
         ``PICK``: pick up a thing; ``FACE``: stand before it; ``OPEN``: open a door;
-        ``NEXT``: put a thing next to another one; ``REACH``: go to a cell; ``NEAR``:
-        do something beside a thing.
+        ``NEXT``: put a thing next to another one; ``NEAR``: the same, also across a
+        corner; ``REACH``: go to a cell.
     things : sequence of int
         Those that will do.  One with a number is known by it, others by their looks.
         ``REACH``: cells, ``x * height + y``.
     others : sequence of int
-        Of ``NEXT`` the things that stay.
+        Of ``NEXT`` and ``NEAR`` the things that stay.
     """
 
     kind: int
@@ -103,27 +105,41 @@ class _Facts:
         self._codes: list[tuple[list[int], list[int]]] = []
         self.goal = 0
         self.table = self._make_table(grid)
+        moved: dict[int, Sequence[int]] = {}
         for stage in stages:
             before = self.goal
             for task in stage:
                 requires = before
-                if task.kind == NEXT:
+                if task.kind in (NEXT, NEAR):
                     requires |= 1 << self._add(HOLD, 0, task.things)
                 fact = self._add(task.kind, requires, task.things, task.others)
                 self.goal |= 1 << fact
-        self.facts = np.array(self._rows, np.int64)
-        most = max(len(each) for pair in self._codes for each in pair)
+                if task.kind == NEXT:
+                    moved[fact] = task.others
+                elif before and task.kind in (FACE, PICK):
+                    moved[fact] = task.things
+        # What may be elsewhere when it is needed: other bounds would be too high.
+        if 8 * grid.size << len(self._rows) + len(moved) <= _MAX_BOUNDS:
+            for fact, things in moved.items():
+                self._rows[fact][search.MOVED] = 1 << self._add(HOLD, 0, things)
+        shape = -1, search.NUM_FACT_COLUMNS
+        self.facts = np.array(self._rows, np.int64).reshape(shape)
+        most = max((len(each) for pair in self._codes for each in pair), default=0)
         self.codes = np.full((len(self._rows), 2, most + 1), -1, np.int64)
         for f, pair in enumerate(self._codes):
             for side, each in enumerate(pair):
                 self.codes[f, side, : len(each)] = each
 
     def _add(
-        self, kind: int, requires: int, things: Sequence[int], others: Sequence[int] = ()
+        self,
+        kind: int,
+        requires: int,
+        things: Sequence[int],
+        others: Sequence[int] = (),
     ) -> int:
         bits, codes = (-1, list(things)) if kind == REACH else _code_things(things)
         second = _code_things(others)[1] if others else []
-        self._rows.append([kind, requires, bits, _ACTIONS.get(kind, -1)])
+        self._rows.append([kind, requires, bits, _ACTIONS.get(kind, -1), 0])
         self._codes.append((codes, second))
         return len(self._rows) - 1
 
@@ -312,7 +328,9 @@ def _search(
         if counters[search.NODES] > limit:
             return None
         if counters[search.NODES] + most_new > len(nodes):
-            rows, nodes = (np.concatenate([each, np.zeros_like(each)]) for each in (rows, nodes))
+            rows, nodes = (
+                np.concatenate([each, np.zeros_like(each)]) for each in (rows, nodes)
+            )
             larger = np.full((2 * len(closed), 2), -1)
             search.grow(closed, larger)
             closed = larger

@@ -9,8 +9,10 @@ import numpy as np
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
+from roll_vec.envs.minigrid.solver import REACH, Task
 from roll_vec.envs.minigrid.steps import DONE, TOGGLE, end, move, reward_success
 from roll_vec.envs.minigrid.things import name_thing
+from roll_vec.kernels.rows import Row
 
 
 class TargetGame(MiniGrid):
@@ -46,6 +48,12 @@ class TargetGame(MiniGrid):
         is_right = action == DONE and abs(env.x - x) + abs(env.y - y) == 1
         reward = reward_success(env) if is_right else 0.0
         return end(env, reward, action in (TOGGLE, DONE))
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        x, y = env.target_pos
+        cells = [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)]
+        return [[Task(REACH, [i * self.height + j for i, j in cells])]]
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of a mission."""
