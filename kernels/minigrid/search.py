@@ -38,7 +38,7 @@ KIND, REQUIRES, BITS, ACTION, MOVED = range(5)
 NUM_FACT_COLUMNS = 5
 # Columns of nodes: steps from the start, the node before, the action that leads here,
 # facts, pose, carried thing, the next node of a bucket, whether the bound is that of
-# its own layer, digests of the whole state and of the things in it.
+# its own layer (-1: there is a shorter way), digests of the whole state and of the things in it.
 STEPS, PARENT, LAST, PROGRESS, POSE, CARRIED, LINK, IS_EXACT, STATE, THINGS = range(10)
 NUM_NODE_COLUMNS = 10
 # Numbers of a search: nodes, the lowest bucket that may have one, nodes that were
@@ -172,100 +172,98 @@ def _lower(layer, k, value, heap):
 
 
 @kernel
-def _lower_around(
-    cell, height, kinds, first, last, cost, next_layer, change, heap, layer
-):
-    """Lower the bounds of poses that face a cell, by the layer of the next progress.
+def _lower_around(cell, first, last, cost, after, change, layer, task):
+    """Lower the bounds of poses that face a cell.
 
     Parameters
     ----------
     first, last : int
-        The hands with which the fact becomes true.
+        The hands with which a fact becomes true.
     cost : int
         Actions that it takes in these poses.
-    next_layer : (2 * num_poses,) int16, read
+    after : int
+        The next progress.
     change : int
         What is added to the hand.
     """
+    height, _, _, _, kinds, heap, layers, _ = task
     num_poses = layer.shape[0] // 2
     for direction in range(4):
         stand = _ahead(cell, (direction + 2) % 4, height)
         if 0 <= stand < kinds.shape[0] and kinds[stand] != SOLID:
             pose = stand * 4 + direction
             for hand in range(first, last + 1):
-                after = next_layer[(hand + change) * num_poses + pose]
-                _lower(layer, hand * num_poses + pose, cost + after, heap)
+                bound = layers[after, (hand + change) * num_poses + pose]
+                _lower(layer, hand * num_poses + pose, cost + bound, heap)
 
 
 @kernel
-def _seed(
-    progress, carried, grid, height, kinds, table, facts, codes, layers, heap, layer
-):
-    """Write the bounds of a progress in poses where a next fact becomes true.
-
-    Where a named thing is carried its next place is not known: it may be anywhere.
-    """
+def _seed(progress, carried, grid, layer, task):
+    """Write the bounds of a progress in poses where a next fact becomes true."""
+    height, table, facts, codes, kinds, heap, layers, penalty = task
     num_poses = layer.shape[0] // 2
     layer[:] = FAR
+    # Facts whose things may be anywhere, in bits.
+    anywhere = 0
+    for f in range(facts.shape[0]):
+        if facts[f, KIND] == HOLD or not _is_due(f, progress, facts):
+            continue
+        if facts[f, KIND] == REACH:
+            after, k = layers[progress | 1 << f], 0
+            while codes[f, 0, k] >= 0:
+                for pose in range(codes[f, 0, k] * 4, codes[f, 0, k] * 4 + 4):
+                    _lower(layer, pose, after[pose], heap)
+                    pose += num_poses
+                    _lower(layer, pose, after[pose], heap)
+                k += 1
+        side = int(facts[f, KIND] >= NEXT)
+        is_carried = carried != 0 and _matches(carried, f, side, facts, codes)
+        if is_carried or progress & facts[f, MOVED]:
+            anywhere |= 1 << f
     for cell in range(grid.shape[0]):
         thing, kind = np.int64(grid[cell]), kinds[cell]
+        if kind == SOLID or (thing == 0 and anywhere == 0):
+            continue
         if kind == THING or kind == BOX:
             after = _pick_up(thing, progress, facts, codes)
             if after != progress:
-                _lower_around(
-                    cell, height, kinds, 0, 0, 1, layers[after], 1, heap, layer
-                )
+                _lower_around(cell, 0, 0, 1, after, 1, layer, task)
         if kind == BOX:
             after = _pick_up(thing >> table[-1], progress, facts, codes)
             if after != progress:
-                _lower_around(
-                    cell, height, kinds, 0, 0, 2, layers[after], 1, heap, layer
-                )
-        if kind == SOLID:
-            continue
+                _lower_around(cell, 0, 0, 2, after, 1, layer, task)
         for f in range(facts.shape[0]):
             what = facts[f, KIND]
-            if what == HOLD or not _is_due(f, progress, facts):
+            if what == HOLD or what == REACH or not _is_due(f, progress, facts):
                 continue
-            after = layers[progress | 1 << f]
-            if what == REACH:
-                if _matches(cell, f, 0, facts, codes):
-                    for k in range(cell * 4, cell * 4 + 4):
-                        _lower(layer, k, after[k], heap)
-                        _lower(layer, k + num_poses, after[k + num_poses], heap)
+            side, after, cost = int(what >= NEXT), progress | 1 << f, 0
+            if not (thing != 0 and _matches(thing, f, side, facts, codes)):
+                if anywhere >> f & 1 == 0:
+                    continue
+                cost = penalty
+            elif what == PICK:
                 continue
-            side = int(what >= NEXT)
-            is_here = progress & facts[f, MOVED] != 0
-            is_here = is_here or _matches(carried, f, side, facts, codes)
             if what == PICK:
-                if is_here:
-                    _lower_around(cell, height, kinds, 0, 0, 1, after, 1, heap, layer)
-                continue
-            if not (is_here or _matches(thing, f, side, facts, codes)):
-                continue
-            if what == FACE:
-                _lower_around(cell, height, kinds, 0, 1, 0, after, 0, heap, layer)
+                _lower_around(cell, 0, 0, 1 + cost, after, 1, layer, task)
+            elif what == FACE:
+                _lower_around(cell, 0, 1, cost, after, 0, layer, task)
             elif what == OPEN:
                 if kind < LOCKED:
                     cost = 1 + int(kind == FREE)
-                    _lower_around(
-                        cell, height, kinds, 0, 1, cost, after, 0, heap, layer
-                    )
+                    _lower_around(cell, 0, 1, cost, after, 0, layer, task)
                 elif progress >> (kind - LOCKED) & 1:
-                    _lower_around(cell, height, kinds, 1, 1, 1, after, 0, heap, layer)
+                    _lower_around(cell, 1, 1, 1, after, 0, layer, task)
             else:
                 for k in range(9):
                     i, j = k // 3 - 1, k % 3 - 1
                     near = cell + i * height + j
                     is_near = abs(i) + abs(j) == 1 or what == NEAR
                     if is_near and kinds[near] != SOLID:
-                        _lower_around(
-                            near, height, kinds, 1, 1, 1, after, -1, heap, layer
-                        )
+                        _lower_around(near, 1, 1, 1 + cost, after, -1, layer, task)
 
 
 @kernel
-def _spread(progress, kinds, height, is_later, heap, layer):
+def _spread(progress, is_later, layer, task):
     """Write the bounds of a progress in all poses, from those of `_seed` on.
 
     Parameters
@@ -273,11 +271,15 @@ def _spread(progress, kinds, height, is_later, heap, layer):
     is_later : bool
         True: things and doors may be elsewhere or open, and stop nobody.
     """
+    height, _, _, _, kinds, heap, _, _ = task
     num_poses = layer.shape[0] // 2
     heads, links, items, size = heap
-    for value in range(NUM_BUCKETS - 2):
+    value, count = -1, 0
+    while count < size[0]:
+        value += 1
         while heads[value] >= 0:
             number = heads[value]
+            count += 1
             heads[value] = links[number]
             k = items[number]
             if layer[k] != value:
@@ -317,9 +319,7 @@ def _spread(progress, kinds, height, is_later, heap, layer):
 
 
 @kernel
-def measure_tasks(
-    progress, goal, carried, grid, height, table, facts, codes, kinds, heap, layers
-):
+def measure_tasks(progress, goal, carried, grid, task):
     """Write the layers of all progresses that hold a progress.
 
     Parameters
@@ -330,26 +330,36 @@ def measure_tasks(
         The thing that is carried.
     grid : (num_cells,) uint32, read
         Things by cell, ``x * height + y``.
+    task : tuple
+        ``height, table, facts, codes, kinds, heap, layers, penalty``, see below.
+
+    Notes
+    -----
+    The items of ``task``:
+
     height : int
     table : (2**n + 1,) int64, read
         The kind of a cell by the lowest n bits of its thing; then the bits of a box
         before those of what it contains.
     facts : (num_facts, NUM_FACT_COLUMNS) int64, read
     codes : (num_facts, 2, k) int64, read
-        The things that a fact names first and second, -1 behind them; of REACH a cell.
+        The things that a fact names first and second, -1 behind them; cells of REACH.
     kinds : (num_cells,) int64, scratch
     heap : tuple of (NUM_BUCKETS,), (e,), (e,) and (1,) int64, scratch
         Buckets, all -1, and 0.
     layers : (2**num_facts, 2 * num_poses) int16, written
+    penalty : int
+        0: layers are lower bounds.  Else they are estimates: things and doors stay as
+        they are, and a thing that is carried, but has to be elsewhere, costs so much.
     """
+    height, table, _, _, kinds, _, layers, penalty = task
     _find_kinds(grid, table[:-1], height, kinds)
     for each in range(layers.shape[0] - 1, -1, -1):
         if each & goal == goal:
             layers[each] = 0
         elif each & progress == progress:
-            things = grid, height, kinds, table
-            _seed(each, carried, *things, facts, codes, layers, heap, layers[each])
-            _spread(each, kinds, height, True, heap, layers[each])
+            _seed(each, carried, grid, layers[each], task)
+            _spread(each, penalty == 0, layers[each], task)
 
 
 # ------------------------------------------------------------------ the search
@@ -367,7 +377,8 @@ def _find_slot(table, digest):
 
 @kernel
 def _push(node, value, nodes, buckets, counters):
-    """Put a node into a bucket."""
+    """Put a node into a bucket; those that are too far share the last one."""
+    value = min(value, buckets.shape[0] - 1)
     nodes[node, LINK] = buckets[value]
     buckets[value] = node
     counters[BUCKET] = min(counters[BUCKET], value)
@@ -376,7 +387,7 @@ def _push(node, value, nodes, buckets, counters):
 @kernel
 def _bound_of(node, rows, things_at, nodes, task, cache, counters):
     """Return the bound of a node by the layer of its grid and progress."""
-    height, table, facts, codes, kinds, heap, layers = task
+    height, table, _, _, kinds, _, layers, _ = task
     slots, grid_layers = cache
     progress = nodes[node, PROGRESS]
     k = _find_slot(slots, _mix(progress, nodes[node, THINGS]))
@@ -388,13 +399,13 @@ def _bound_of(node, rows, things_at, nodes, task, cache, counters):
         slots[k, 0] = _mix(progress, nodes[node, THINGS])
         slots[k, 1] = counters[LAYERS]
         counters[LAYERS] += 1
-        grid, layer = rows[node, things_at : things_at + kinds.shape[0]], slots[k, 1]
-        layer = grid_layers[slots[k, 1]]
+        grid, layer = (
+            rows[node, things_at : things_at + kinds.shape[0]],
+            grid_layers[slots[k, 1]],
+        )
         _find_kinds(grid, table[:-1], height, kinds)
-        things = grid, height, kinds, table
-        carried = nodes[node, CARRIED]
-        _seed(progress, carried, *things, facts, codes, layers, heap, layer)
-        _spread(progress, kinds, height, False, heap, layer)
+        _seed(progress, nodes[node, CARRIED], grid, layer, task)
+        _spread(progress, False, layer, task)
     hand = int(nodes[node, CARRIED] != 0) * (layers.shape[1] // 2)
     return grid_layers[slots[k, 1], hand + nodes[node, POSE]]
 
@@ -463,7 +474,7 @@ def _add_child(child, node, action, weight, search, children, task, digests):
     rows, nodes, buckets, closed, counters = search
     row_bytes, row_words = rows
     buffer, layout, things_at, xs, ys, directions, carryings = children
-    height, _, facts, codes, kinds, _, layers = task
+    height, _, facts, codes, kinds, _, layers, _ = task
     digests[0], digests[1] = nodes[node, STATE], nodes[node, THINGS]
     row = row_bytes[node], row_words[node]
     if not _compare(row, child, buffer, layout, digests):
@@ -486,7 +497,7 @@ def _add_child(child, node, action, weight, search, children, task, digests):
         return
     counters[NODES] += 1
     if closed[slot, 1] >= 0:
-        nodes[closed[slot, 1], STEPS] = -1
+        nodes[closed[slot, 1], IS_EXACT] = -1
     closed[slot, 0], closed[slot, 1] = digests[0], new
     nodes[new, STEPS], nodes[new, PARENT], nodes[new, LAST] = steps, node, action
     nodes[new, PROGRESS], nodes[new, POSE], nodes[new, CARRIED] = (
@@ -517,7 +528,7 @@ def _select(weight, search, children, task, cache, front):
             continue
         buckets[value] = nodes[node, LINK]
         steps = nodes[node, STEPS]
-        if steps < 0:
+        if nodes[node, IS_EXACT] < 0:
             continue
         if nodes[node, IS_EXACT] == 0:
             nodes[node, IS_EXACT] = 1
@@ -555,7 +566,7 @@ def search_round(
         after the other; a layout, (num_variables, 4) int64; the word of a row where its
         grid begins; the variables x, y, direction and carrying, (c,) each.
     task : tuple
-        See `measure_tasks`: height, table, facts, codes, kinds, heap, layers.
+        See `measure_tasks`.
     cache : tuple, updated
         Layers of grids: their places by digest, (2**k, 2) int64, and (l, 2 * num_poses)
         int16.
@@ -594,11 +605,9 @@ def search_round(
 
 
 @kernel
-def store_first(children, row_bytes, row_words, closed):
-    """Write child 0 to the row of node 0, and note it."""
-    _copy_to_row(0, children[0], children[1], (row_bytes[0], row_words[0]))
-    slot = _find_slot(closed, 0)
-    closed[slot, 0], closed[slot, 1] = 0, 0
+def store_first(children, row_bytes, row_words):
+    """Write child 0 to a row, (bytes,) uint8 and as uint32 in the same memory."""
+    _copy_to_row(0, children[0], children[1], (row_bytes, row_words))
 
 
 @kernel

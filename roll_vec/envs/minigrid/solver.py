@@ -47,8 +47,10 @@ from roll_vec.kernels.minigrid.search import (
 from roll_vec.kernels.rows import Row
 from roll_vec.vector.engine import NO_IDS
 
-# Twice the weights of bounds, and the states that a search with each may meet.
-_ROUNDS = ((2, 1 << 16), (3, 1 << 16), (6, 1 << 18))
+# Searches one after the other: the penalty of `measure_tasks`, twice the weight of
+# bounds, and the states that it may meet.
+_ROUNDS = ((0, 2, 1 << 14), (4, 2, 1 << 13), (4, 3, 1 << 13), (4, 6, 1 << 17))
+DEBUG = False
 _MAX_FRONT = 256
 _MAX_LAYERS = 1 << 12
 # Variables that each step writes, and on which nothing else depends.
@@ -99,7 +101,10 @@ class _Facts:
     """
 
     def __init__(
-        self, stages: Sequence[Sequence[Task]], grid: NDArray[np.uint32]
+        self,
+        stages: Sequence[Sequence[Task]],
+        grid: NDArray[np.uint32],
+        is_exact: bool,
     ) -> None:
         self._rows: list[list[int]] = []
         self._codes: list[tuple[list[int], list[int]]] = []
@@ -119,7 +124,7 @@ class _Facts:
                 elif before and task.kind in (FACE, PICK):
                     moved[fact] = task.things
         # What may be elsewhere when it is needed: other bounds would be too high.
-        if 8 * grid.size << len(self._rows) + len(moved) <= _MAX_BOUNDS:
+        if is_exact and 8 * grid.size << len(self._rows) + len(moved) <= _MAX_BOUNDS:
             for fact, things in moved.items():
                 self._rows[fact][search.MOVED] = 1 << self._add(HOLD, 0, things)
         shape = -1, search.NUM_FACT_COLUMNS
@@ -269,29 +274,35 @@ def find_plan(
         If the last search met too many states.
     """
     children = _Children(options, env)
-    grid = env.grid.array.ravel()
-    height, num_cells = env.grid.shape[1], grid.size
-    facts = _Facts(stages, grid)
-    num_poses = 4 * num_cells
-    heads = np.full(search.NUM_BUCKETS, -1)
-    links, items = np.empty((2, 32 * num_poses), np.int64)
-    heap = heads, links, items, np.zeros(1, np.int64)
-    layers = np.empty((1 << len(facts.facts), 2 * num_poses), np.int16)
-    kinds = np.empty(num_cells, np.int64)
-    pose = (env.x * height + env.y) * 4 + env.direction
-    carried = env.carrying
-    arguments = carried, pose, grid, height, carried, facts.facts, facts.codes
-    progress = search.find_progress(0, -1, *arguments)
-    things = carried, grid, height, facts.table, facts.facts, facts.codes
-    search.measure_tasks(progress, facts.goal, *things, kinds, heap, layers)
-    task = height, facts.table, facts.facts, facts.codes, kinds, heap, layers
-    start = progress, pose, carried, layers
-    for weight, limit in rounds:
-        plan = _search(children, start, task, weight, limit)
+    row = np.zeros(children.row_size, np.uint8)
+    search.store_first(children.packed, row, row.view(np.uint32))
+    for penalty, weight, limit in rounds:
+        start, task = _measure(env, stages, penalty)
+        plan = _search(children, (row, *start), task, weight, limit)
         if plan is not None:
             return plan or None
-    message = f"the search for a plan gave up after {rounds[-1][1]} states"
+    message = f"the search for a plan gave up after {rounds[-1][2]} states"
     raise SolverLimitError(message)
+
+
+def _measure(
+    env: Row, stages: Sequence[Sequence[Task]], penalty: int
+) -> tuple[Any, Any]:
+    """Return the progress, pose and carried thing, and the task as kernels read it."""
+    grid = env.grid.array.ravel()
+    height, carried = env.grid.shape[1], env.carrying
+    facts = _Facts(stages, grid, penalty == 0)
+    num_poses, num_facts = 4 * grid.size, len(facts.facts)
+    links, items = np.empty((2, 32 * num_poses), np.int64)
+    heap = np.full(search.NUM_BUCKETS, -1), links, items, np.zeros(1, np.int64)
+    layers = np.empty((1 << num_facts, 2 * num_poses), np.int16)
+    kinds = np.empty(grid.size, np.int64)
+    task = height, facts.table, facts.facts, facts.codes, kinds, heap, layers, penalty
+    pose = (env.x * height + env.y) * 4 + env.direction
+    place = pose, grid, height, carried, facts.facts, facts.codes
+    progress = search.find_progress(0, -1, carried, *place)
+    search.measure_tasks(progress, facts.goal, carried, grid, task)
+    return (progress, pose, carried), task
 
 
 def _search(
@@ -302,9 +313,9 @@ def _search(
     Parameters
     ----------
     start : tuple
-        The progress, pose and carried thing of the first child, and the layers.
+        The row of the state, its progress, pose and carried thing.
     """
-    progress, pose, carried, layers = start
+    (row, progress, pose, carried), layers = start, task[6]
     most_new = _MAX_FRONT * children.num_actions
     size = 1 << 12
     rows = np.zeros((size, children.row_size), np.uint8)
@@ -315,7 +326,8 @@ def _search(
     buckets = np.full(search.NUM_BUCKETS, -1)
     nodes[0, [search.PARENT, search.PROGRESS, search.POSE]] = -1, progress, pose
     nodes[0, [search.CARRIED, search.LINK]] = carried, -1
-    search.store_first(children.packed, rows, rows.view(np.uint32), closed)
+    # The digest of the first state is 0.
+    rows[0], closed[0] = row, 0
     bound = int(layers[progress, (carried != 0) * layers.shape[1] // 2 + pose])
     if bound >= search.FAR:
         return []
@@ -326,6 +338,8 @@ def _search(
     front, digests = np.zeros(_MAX_FRONT, np.int64), np.zeros(2, np.int64)
     while True:
         if counters[search.NODES] > limit:
+            if DEBUG:
+                print(weight, counters, len(nodes))
             return None
         if counters[search.NODES] + most_new > len(nodes):
             rows, nodes = (
@@ -348,6 +362,8 @@ def _search(
         ):
             break
         children.step(int(counters[search.FRONT]))
+    if DEBUG:
+        print(weight, counters, len(nodes))
     node, plan = int(counters[search.BEST_NODE]), []
     if node >= 0:
         plan.append(int(counters[search.BEST_ACTION]))
