@@ -38,7 +38,8 @@ KIND, REQUIRES, BITS, ACTION, MOVED = range(5)
 NUM_FACT_COLUMNS = 5
 # Columns of nodes: steps from the start, the node before, the action that leads here,
 # facts, pose, carried thing, the next node of a bucket, whether the bound is that of
-# its own layer (-1: there is a shorter way), digests of the whole state and of the things in it.
+# its own layer (-1: there is a shorter way), digests of the whole state and of its
+# things.
 STEPS, PARENT, LAST, PROGRESS, POSE, CARRIED, LINK, IS_EXACT, STATE, THINGS = range(10)
 NUM_NODE_COLUMNS = 10
 # Numbers of a search: nodes, the lowest bucket that may have one, nodes that were

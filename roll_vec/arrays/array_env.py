@@ -567,6 +567,8 @@ class ArrayEnv(TextOptions):
     ) -> NDArray[np.float64]:
         """Return the fewest actions to the end from some states, by ``solve``.
 
+        A class whose ``solve`` may return more has a method ``solve_exactly``.
+
         Parameters
         ----------
         variables : mapping of str to (m, ...) array
@@ -581,11 +583,13 @@ class ArrayEnv(TextOptions):
         """
         count = len(next(iter(variables.values())))
         moves = np.full(count, np.nan)
+        names = "solve_exactly", "solve"
+        solve: Any = next(getattr(self, name) for name in names if hasattr(self, name))
         for j in range(count):
             row = self.named(self.allocate(1))
             row |= {name: each[j : j + 1].copy() for name, each in variables.items()}
             with contextlib.suppress(SolverLimitError):
-                actions = self.solve(self.row_of(tuple(row.values())))  # type: ignore[attr-defined]
+                actions = solve(self.row_of(tuple(row.values())))
                 moves[j] = np.inf if actions is None else len(actions)
         return moves
 

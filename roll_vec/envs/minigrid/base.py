@@ -13,7 +13,7 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.observations import OBS_MODES, OBSERVERS, make_space
-from roll_vec.envs.minigrid.solver import find_goals, find_plan
+from roll_vec.envs.minigrid.solver import SEARCHES, find_goals, find_plan
 from roll_vec.envs.minigrid.steps import end, move
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
@@ -143,8 +143,17 @@ class MiniGrid(ArrayEnv):
         return find_goals(env)
 
     def solve(self, env: Row) -> list[int] | None:
-        """Return actions to an end with a reward; see `find_plan`."""
+        """Return a short plan to an end with a reward, the shortest if it is simple."""
         return find_plan(self, env, self.tasks(env))
+
+    def solve_exactly(self, env: Row) -> list[int] | None:
+        """Return the shortest plan to an end with a reward."""
+        return find_plan(self, env, self.tasks(env), SEARCHES[:1])
+
+    @property
+    def solution_variables(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The variables on which plans depend."""
+        return tuple(name for name in self.variables if name != "step_count")
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of a mission, from the variable ``mission``."""

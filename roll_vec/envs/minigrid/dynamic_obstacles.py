@@ -84,6 +84,12 @@ class DynamicObstacles(StartGame):
         """The length of the variable ``obstacles``, which is not empty."""
         return max(self.num_obstacles, 1)
 
+    @property
+    def unused_keywords(self) -> dict[str, str]:
+        """The keywords that the class has no use for, each with the reason."""
+        reason = "has no exact credit, as balls move at random"
+        return {**super().unused_keywords, "advantage_info": reason}
+
     def solve(self, env: Row) -> list[int] | None:
         """Return the first action of the shortest way around the balls as they are.
 

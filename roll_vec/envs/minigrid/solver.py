@@ -1,8 +1,8 @@
 """The shortest plans of MiniGrid's games, by a search over their own rules.
 
-A plan is found by A*.  The rule ``step`` of the game makes all states, so that a plan
-does what it promises.  What is beside it, the lower bound of the steps to the end, comes
-from *tasks*: what a game wants in short, see `Task` and `roll_vec.kernels.minigrid`.
+The rule ``step`` of the game makes all states of the search, so that a plan does what
+it promises.  Lower bounds of the steps to the end come from *tasks*: what a mission
+wants in short, see `Task` and `roll_vec.kernels.minigrid.search`.
 """
 
 from __future__ import annotations
@@ -49,8 +49,7 @@ from roll_vec.vector.engine import NO_IDS
 
 # Searches one after the other: the penalty of `measure_tasks`, twice the weight of
 # bounds, and the states that it may meet.
-_ROUNDS = ((0, 2, 1 << 14), (4, 2, 1 << 13), (4, 3, 1 << 13), (4, 6, 1 << 17))
-DEBUG = False
+SEARCHES = ((0, 2, 1 << 14), (4, 2, 1 << 13), (4, 3, 1 << 13), (4, 6, 1 << 17))
 _MAX_FRONT = 256
 _MAX_LAYERS = 1 << 12
 # Variables that each step writes, and on which nothing else depends.
@@ -255,7 +254,7 @@ class _Children:
 
 @allow_overflow
 def find_plan(
-    options: Any, env: Row, stages: Sequence[Sequence[Task]], rounds: Any = _ROUNDS
+    options: Any, env: Row, stages: Sequence[Sequence[Task]], searches: Any = SEARCHES
 ) -> list[int] | None:
     """Return actions to the end of an episode with a reward; None: there are none.
 
@@ -265,8 +264,8 @@ def find_plan(
     env : roll_vec.kernels.rows.Row
     stages : sequence of sequences of Task
         The tasks of a stage have any order; those of the next stage come after them.
-    rounds : sequence of (int, int)
-        See `_ROUNDS`.
+    searches : sequence of (int, int, int)
+        See `SEARCHES`.
 
     Raises
     ------
@@ -276,12 +275,12 @@ def find_plan(
     children = _Children(options, env)
     row = np.zeros(children.row_size, np.uint8)
     search.store_first(children.packed, row, row.view(np.uint32))
-    for penalty, weight, limit in rounds:
+    for penalty, weight, limit in searches:
         start, task = _measure(env, stages, penalty)
         plan = _search(children, (row, *start), task, weight, limit)
         if plan is not None:
             return plan or None
-    message = f"the search for a plan gave up after {rounds[-1][2]} states"
+    message = f"the search for a plan gave up after {searches[-1][2]} states"
     raise SolverLimitError(message)
 
 
@@ -338,8 +337,6 @@ def _search(
     front, digests = np.zeros(_MAX_FRONT, np.int64), np.zeros(2, np.int64)
     while True:
         if counters[search.NODES] > limit:
-            if DEBUG:
-                print(weight, counters, len(nodes))
             return None
         if counters[search.NODES] + most_new > len(nodes):
             rows, nodes = (
@@ -362,8 +359,6 @@ def _search(
         ):
             break
         children.step(int(counters[search.FRONT]))
-    if DEBUG:
-        print(weight, counters, len(nodes))
     node, plan = int(counters[search.BEST_NODE]), []
     if node >= 0:
         plan.append(int(counters[search.BEST_ACTION]))

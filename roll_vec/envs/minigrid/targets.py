@@ -9,9 +9,10 @@ import numpy as np
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
-from roll_vec.envs.minigrid.solver import REACH, Task
+from roll_vec.envs.minigrid.solver import Task
 from roll_vec.envs.minigrid.steps import DONE, TOGGLE, end, move, reward_success
 from roll_vec.envs.minigrid.things import name_thing
+from roll_vec.kernels.minigrid.search import REACH
 from roll_vec.kernels.rows import Row
 
 
