@@ -6,7 +6,8 @@ followed, nor on the limit of steps.
 
 Where actions have certain results, the value is the fewest moves to the end, below 0:
 the advantage is ``d(s) - 1 - d(s')``.  An action into a dead end loses
-`DEAD_END_LOSS`, and behind it nothing changes any more: each action has 0.  Other games
+`DEAD_END_LOSS`, and behind it nothing changes any more: each action has 0.  An end
+without success is one, where solutions depend on the variable ``success``.  Other games
 have a method ``action_advantages``, which says their unit.
 """
 
@@ -182,6 +183,8 @@ class AdvantageEngine(ArrayEngine):
         if self.action_codes is not None:
             # A text that ends the episode because it has no action.
             moves[ends & (actions < 0)] = np.inf
+        if "success" in after:
+            moves[ends] = np.where(after["success"][ends], 0.0, np.inf)
         return compare_moves(self._count_moves(before), moves)
 
     def _count_moves(self, variables: Mapping[str, NDArray[Any]]) -> Floats:

@@ -548,7 +548,8 @@ class ArrayEnv(TextOptions):
     @classmethod
     def has_solver(cls) -> bool:
         """Return whether the class has a solver."""
-        return hasattr(cls, "solve") or cls.solve_envs is not ArrayEnv.solve_envs
+        has_method = getattr(cls, "solve", None) is not None
+        return has_method or cls.solve_envs is not ArrayEnv.solve_envs
 
     def solve_envs(self, engine: Any, env_ids: Ids, objective: str) -> list[Any]:
         """Return solutions of some environments; see `Engine.solve`.
@@ -571,6 +572,8 @@ class ArrayEnv(TextOptions):
     ) -> NDArray[np.float64]:
         """Return the fewest actions to the end from some states, by ``solve``.
 
+        A class whose ``solve`` may return more has a method ``solve_exactly``.
+
         Parameters
         ----------
         variables : mapping of str to (m, ...) array
@@ -585,11 +588,13 @@ class ArrayEnv(TextOptions):
         """
         count = len(next(iter(variables.values())))
         moves = np.full(count, np.nan)
+        names = "solve_exactly", "solve"
+        solve: Any = next(getattr(self, name) for name in names if hasattr(self, name))
         for j in range(count):
             row = self.named(self.allocate(1))
             row |= {name: each[j : j + 1].copy() for name, each in variables.items()}
             with contextlib.suppress(SolverLimitError):
-                actions = self.solve(self.row_of(tuple(row.values())))  # type: ignore[attr-defined]
+                actions = solve(self.row_of(tuple(row.values())))
                 moves[j] = np.inf if actions is None else len(actions)
         return moves
 

@@ -9,12 +9,16 @@ import numpy as np
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.babyai_instructions import (
+    AFTER,
+    CLAUSE_WORDS,
     CONTINUE,
     GO_TO,
     MAX_THINGS,
     NUM_CLAUSES,
     NUM_WORDS,
     OPEN,
+    PICK_UP,
+    PUT_NEXT,
     SUCCESS,
     ask,
     count_walks,
@@ -36,9 +40,13 @@ from roll_vec.envs.minigrid.rooms import (
     find_thing,
     place_agent_in_room,
 )
+from roll_vec.envs.minigrid.solver import Task
 from roll_vec.envs.minigrid.steps import end, find_front, move, reward_success
 from roll_vec.envs.minigrid.things import DOOR, KEY, NUMBER_BIT, STATE, TYPE, WALL
 from roll_vec.errors import InvalidOptionError
+from roll_vec.kernels.minigrid.search import FACE, NEXT, PICK
+from roll_vec.kernels.minigrid.search import OPEN as OPEN_DOOR
+from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 
 # MiniGrid draws levels until one is accepted, for ever where none can be.
@@ -208,6 +216,15 @@ def fill_rooms(env: Any, rng: Any, count: int) -> bool:
     return place_agent_outside(env, rng) and are_reachable(env)  # type: ignore[no-any-return]
 
 
+# What the verbs of clauses are for a solver.
+TASKS = {GO_TO: FACE, PICK_UP: PICK, OPEN: OPEN_DOOR, PUT_NEXT: NEXT}
+
+
+def list_things(bits: int) -> list[int]:
+    """Return the numbers of things as codes, from a bit for each."""
+    return [k << NUMBER_BIT for k in range(MAX_THINGS + 1) if bits >> k & 1]
+
+
 class Level(RoomGrid):
     """Base class of BabyAI's levels: do what the mission says.
 
@@ -324,6 +341,16 @@ class Level(RoomGrid):
         if result == SUCCESS:
             reward = reward_success(env)
         return end(env, reward, result != CONTINUE)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        stages: list[list[Task]] = [[], []]
+        for c in range(NUM_CLAUSES):
+            verb = env.mission[1 + c * CLAUSE_WORDS]
+            if verb > 0 and not env.done[c]:
+                sets = [list_things(env.matches[c, d]) for d in range(2)]
+                stages[c // 2].append(Task(TASKS[verb], *sets))
+        return stages[::-1] if env.mission[0] == AFTER else stages
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of an instruction, from its words."""

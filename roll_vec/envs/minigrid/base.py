@@ -23,6 +23,7 @@ from roll_vec.envs.minigrid.observations import (
     make_space,
 )
 from roll_vec.envs.minigrid.pictures import draw_picture
+from roll_vec.envs.minigrid.solver import SEARCHES, find_goals, find_plan
 from roll_vec.envs.minigrid.steps import end, move
 from roll_vec.envs.minigrid.texts import describe, print_grid
 from roll_vec.envs.minigrid.tiles import make_tiles
@@ -265,6 +266,30 @@ class MiniGrid(ArrayEnv):
     def step(env: Any, action: int, rng: Any) -> Any:
         reward, terminated = move(env, action)
         return end(env, reward, terminated)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants, for the solver: here to go to a goal.
+
+        Returns
+        -------
+        sequence of sequences of roll_vec.envs.minigrid.solver.Task
+            The tasks of a stage have any order, and come before those of the next one.
+            Without any the search looks everywhere.
+        """
+        return find_goals(env)
+
+    def solve(self, env: Row) -> list[int] | None:
+        """Return a short plan to an end with a reward, the shortest if it is simple."""
+        return find_plan(self, env, self.tasks(env))
+
+    def solve_exactly(self, env: Row) -> list[int] | None:
+        """Return the shortest plan to an end with a reward."""
+        return find_plan(self, env, self.tasks(env), SEARCHES[:1])
+
+    @property
+    def solution_variables(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The variables on which plans depend."""
+        return tuple(name for name in self.variables if name != "step_count")
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of a mission, from the variable ``mission``."""

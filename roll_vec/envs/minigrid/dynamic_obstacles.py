@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,9 +11,11 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_border, place
+from roll_vec.envs.minigrid.solver import find_plan
 from roll_vec.envs.minigrid.starts import StartGame, start_agent
-from roll_vec.envs.minigrid.steps import FORWARD, end, find_front, move
+from roll_vec.envs.minigrid.steps import FORWARD, LEFT, end, find_front, move
 from roll_vec.envs.minigrid.things import BALL, BLUE, GOAL
+from roll_vec.kernels.rows import Row
 
 # MiniGrid gives up after this many draws of a cell.
 MAX_TRIES = 101
@@ -76,6 +80,26 @@ class DynamicObstacles(StartGame):
         """The length of the variable ``obstacles``, which is not empty."""
         return max(self.num_obstacles, 1)
 
+    @property
+    def unused_keywords(self) -> dict[str, str]:
+        """The keywords that the class has no use for, each with the reason."""
+        reason = "has no exact credit, as balls move at random"
+        return {**super().unused_keywords, "advantage_info": reason}
+
+    def solve(self, env: Row) -> list[int] | None:
+        """Return the first action of the shortest way around the balls as they are.
+
+        Where they leave no way the agent waits: it turns.
+        """
+        plan = find_plan(self._still, env, self.tasks(env))
+        return plan[:1] if plan else [LEFT]
+
+    @cached_property
+    def _still(self) -> StillObstacles:
+        """The same game with balls that do not move."""
+        names = [field.name for field in dataclasses.fields(self)]
+        return StillObstacles(**{name: getattr(self, name) for name in names})
+
     @rule
     def begin(env: Any, rng: Any) -> None:
         draw_border(env)
@@ -94,3 +118,9 @@ class DynamicObstacles(StartGame):
         if action == FORWARD and ahead not in (0, GOAL):
             return end(env, COLLISION_REWARD, True)
         return end(env, reward, terminated)
+
+
+class StillObstacles(DynamicObstacles):
+    """`DynamicObstacles` whose balls do not move, for plans."""
+
+    step = MiniGrid.step

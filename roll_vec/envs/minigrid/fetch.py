@@ -13,8 +13,11 @@ from roll_vec.envs.minigrid.grids import (
     place_agent_anywhere,
     place_anywhere,
 )
+from roll_vec.envs.minigrid.solver import Task
 from roll_vec.envs.minigrid.steps import end_task, move
 from roll_vec.envs.minigrid.things import COLOURS, KEY, LOOKS, NUMBER_BIT, name_thing
+from roll_vec.kernels.minigrid.search import PICK
+from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 
 PHRASES = ("get a", "go get a", "fetch a", "go fetch a", "you must fetch a")
@@ -66,6 +69,10 @@ class Fetch(MiniGrid):
         move(env, action)
         is_right = env.carrying == env.mission & LOOKS
         return end_task(env, is_right, env.carrying != 0)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        return [[Task(PICK, [env.mission & LOOKS])]]
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of a mission."""

@@ -9,8 +9,16 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_border, draw_column, draw_row, put_agent
-from roll_vec.envs.minigrid.steps import PICKUP, TOGGLE, end_task, move
+from roll_vec.envs.minigrid.solver import Task
+from roll_vec.envs.minigrid.steps import (
+    PICKUP,
+    TOGGLE,
+    end_task,
+    move,
+)
 from roll_vec.envs.minigrid.things import BALL, GREEN, KEY, WALL
+from roll_vec.kernels.minigrid.search import REACH
+from roll_vec.kernels.rows import Row
 
 
 class Memory(MiniGrid):
@@ -69,3 +77,7 @@ class Memory(MiniGrid):
         is_end = env.x == env.end_x and abs(env.y - env.height // 2) == 1
         is_right = is_end and env.y == env.success_y
         return end_task(env, is_right, is_end)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        return [[Task(REACH, [env.end_x * self.height + env.success_y])]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
@@ -42,6 +42,9 @@ class Playground(MiniGrid):
     """
 
     size = 19
+
+    # There is nothing to solve.
+    solve: ClassVar[Any] = None
 
     @property
     def default_limit(self) -> int:

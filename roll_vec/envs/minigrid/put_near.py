@@ -13,6 +13,7 @@ from roll_vec.envs.minigrid.grids import (
     draw_border,
     place_agent_anywhere,
 )
+from roll_vec.envs.minigrid.solver import Task
 from roll_vec.envs.minigrid.steps import (
     DROP,
     PICKUP,
@@ -21,6 +22,8 @@ from roll_vec.envs.minigrid.steps import (
     move,
 )
 from roll_vec.envs.minigrid.things import LOOKS, NUMBER_BIT, name_thing
+from roll_vec.kernels.minigrid.search import NEAR
+from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 
 
@@ -115,6 +118,11 @@ class PutNear(MiniGrid):
             return end_task(env, is_near, True)
         is_wrong = env.carrying not in (0, env.mission & LOOKS)
         return end_task(env, False, action == PICKUP and is_wrong)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        moved, target = env.mission & LOOKS, env.mission >> NUMBER_BIT
+        return [[Task(NEAR, [moved], [target])]]
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of a mission."""

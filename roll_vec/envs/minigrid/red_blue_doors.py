@@ -9,8 +9,11 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_border, draw_walls, place_agent
+from roll_vec.envs.minigrid.solver import Task
 from roll_vec.envs.minigrid.steps import end_task, move
 from roll_vec.envs.minigrid.things import BLUE, CLOSED, DOOR, RED
+from roll_vec.kernels.minigrid.search import OPEN
+from roll_vec.kernels.rows import Row
 
 
 class RedBlueDoors(MiniGrid):
@@ -58,3 +61,9 @@ class RedBlueDoors(MiniGrid):
         move(env, action)
         is_end = env.grid[left + env.size - 1, env.blue_y] == DOOR + BLUE
         return end_task(env, is_right and is_end, is_end)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        is_open = env.grid[self.size // 2, env.red_y] == DOOR + RED
+        doors = [DOOR + BLUE] if is_open else [DOOR + RED, DOOR + BLUE]
+        return [[Task(OPEN, [door])] for door in doors]

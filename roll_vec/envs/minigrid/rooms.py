@@ -18,6 +18,7 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_walls, place, put_agent
+from roll_vec.envs.minigrid.solver import Task
 from roll_vec.envs.minigrid.steps import PICKUP, end, find_front, move, reward_success
 from roll_vec.envs.minigrid.things import (
     CLOSED,
@@ -31,6 +32,8 @@ from roll_vec.envs.minigrid.things import (
     WALL,
     name_thing,
 )
+from roll_vec.kernels.minigrid.search import PICK
+from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 
 ANY = -1
@@ -438,6 +441,10 @@ class PickupGrid(RoomGrid):
         if action == PICKUP and env.carrying == env.target:
             reward, terminated = reward_success(env), True
         return end(env, reward, terminated)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        return [[Task(PICK, [env.target])]]
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of a mission, from the looks of the object."""

@@ -8,8 +8,16 @@ import numpy as np
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
-from roll_vec.envs.minigrid.steps import DONE, TOGGLE, end_task, move
+from roll_vec.envs.minigrid.solver import Task
+from roll_vec.envs.minigrid.steps import (
+    DONE,
+    TOGGLE,
+    end_task,
+    move,
+)
 from roll_vec.envs.minigrid.things import name_thing
+from roll_vec.kernels.minigrid.search import REACH
+from roll_vec.kernels.rows import Row
 
 
 class TargetGame(MiniGrid):
@@ -41,6 +49,12 @@ class TargetGame(MiniGrid):
         x, y = env.target_pos
         is_right = action == DONE and abs(env.x - x) + abs(env.y - y) == 1
         return end_task(env, is_right, action in (TOGGLE, DONE))
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        x, y = env.target_pos
+        cells = [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)]
+        return [[Task(REACH, [i * self.height + j for i, j in cells])]]
 
     def mission_text(self, mission: Any) -> str:
         """Return the text of a mission."""

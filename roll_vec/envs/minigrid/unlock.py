@@ -14,8 +14,11 @@ from roll_vec.envs.minigrid.rooms import (
     find_gate,
     place_agent_in_room,
 )
+from roll_vec.envs.minigrid.solver import Task
 from roll_vec.envs.minigrid.steps import TOGGLE, end, is_shut, move, reward_success
 from roll_vec.envs.minigrid.things import KEY
+from roll_vec.kernels.minigrid.search import OPEN
+from roll_vec.kernels.rows import Row
 
 
 class Unlock(RoomGrid):
@@ -51,3 +54,8 @@ class Unlock(RoomGrid):
         if action == TOGGLE and not is_shut(env.grid[x, y]):
             reward, terminated = reward_success(env), True
         return end(env, reward, terminated)
+
+    def tasks(self, env: Row) -> Any:
+        """Return what the mission wants; see `MiniGrid.tasks`."""
+        x, y = find_gate(env, 0, 0, 0)
+        return [[Task(OPEN, [env.grid[x, y]])]]
