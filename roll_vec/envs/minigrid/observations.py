@@ -12,15 +12,15 @@ from gymnasium.spaces import Box, Dict, Discrete, Space, Text
 from numpy.typing import NDArray
 
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.minigrid.pictures import (
-    draw_grid,
-    draw_view,
+from roll_vec.envs.minigrid.pictures import draw_grid, draw_view
+from roll_vec.envs.minigrid.things import AGENT, EMPTY, TYPE
+from roll_vec.envs.minigrid.views import (
     find_thing,
     find_view_cell,
     look_at_row,
+    write_code,
+    write_view,
 )
-from roll_vec.envs.minigrid.things import AGENT, EMPTY, TYPE
-from roll_vec.envs.minigrid.views import write_code, write_view
 from roll_vec.errors import UnsupportedError
 
 # The longest mission, and the longest in observations that are vectors.
@@ -84,10 +84,8 @@ def observe_flat(env: Any, out: Any) -> None:
             if i == size // 2 and j == size - 1:
                 thing = env.carrying
             if visible & 1 << i:
-                cell = 3 * (i * size + j)
-                out[cell] = thing & TYPE if thing & TYPE else EMPTY
-                out[cell + 1] = thing >> 4 & 7
-                out[cell + 2] = thing >> 7 & 3
+                first, kind = 3 * (i * size + j), max(thing & TYPE, EMPTY)
+                out[first : first + 3] = kind, thing >> 4 & 7, thing >> 7 & 3
 
 
 @rule
