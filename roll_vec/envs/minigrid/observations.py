@@ -104,10 +104,8 @@ OBS_MODES = {
     "dict": "MiniGrid's image, direction and mission",
     "image": "the image alone, as ImgObsWrapper",
     "full": "the image is that of the whole grid, as FullyObsWrapper",
-    "one_hot": "the image has a plane for each type, colour and state, as "
-    "OneHotPartialObsWrapper",
-    "symbolic": "the image has x, y and the type of each cell, -1 where it is empty, "
-    "as SymbolicObsWrapper",
+    "one_hot": "the image with 20 planes, as OneHotPartialObsWrapper",
+    "symbolic": "x, y and type of each cell, -1 if empty, as SymbolicObsWrapper",
     "flat": "the image and the letters of the mission as one vector, as FlatObsWrapper",
     "text": "the mission, and what the agent sees, as BabyAI-Text",
     "rgb": "the image is a picture of the grid, as RGBImgObsWrapper",

@@ -88,5 +88,4 @@ def draw_picture(options: Any, env: Row) -> NDArray[np.uint8]:
     draw(env, Items(codes), Items(numbers))
     size = options.tile_size
     tiles = make_tiles(size, options.highlight or options.agent_pov)[codes[..., 0]]
-    rows, columns = shape
-    return tiles.swapaxes(1, 2).reshape(rows * size, columns * size, 3)
+    return tiles.swapaxes(1, 2).reshape(shape[0] * size, shape[1] * size, 3)
