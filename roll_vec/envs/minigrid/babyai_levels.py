@@ -236,14 +236,14 @@ class Level(RoomGrid):
         The instruction; see `roll_vec.envs.minigrid.babyai_instructions`.
     matches : (4, 2) int64
         The things that match the descriptions of each clause, a bit for each number.
-    places : (63, 2) int16
-        Where each thing was at the begin, or at the last action ``drop``.
+    known : (width, height) uint8
+        The number of the thing in each cell, at the begin or the last action ``drop``.
     held : (4,) uint32
         What was carried when each clause was last verified.
     done : (4,) bool
         Whether each clause is done.
     has_moved : bool
-        Whether a thing is not where ``places`` has it.
+        Whether a thing is not where ``known`` has it.
     queue : (width * height,) uint32
         Scratch memory: cells to which the agent can go.
     limit : int32
@@ -290,7 +290,7 @@ class Level(RoomGrid):
         **RoomGrid.state,
         "mission": (np.int8, NUM_WORDS),
         "matches": (np.int64, (NUM_CLAUSES, 2)),
-        "places": (np.int16, (MAX_THINGS + 1, 2)),
+        "known": (np.uint8, ("width", "height")),
         "held": (np.uint32, NUM_CLAUSES),
         "done": (np.bool_, NUM_CLAUSES),
         "has_moved": np.bool_,

@@ -85,6 +85,16 @@ def fill_sides(env: Any, rng: Any) -> bool:
 
 
 @rule
+def find_known(env: Any, things: int) -> Any:
+    """Return the cell (x, y) where one of some things, in bits, was at the begin."""
+    for x in range(env.width):
+        for y in range(env.height):
+            if things >> env.known[x, y] & 1:
+                return x, y
+    return -1, -1
+
+
+@rule
 def show_target(env: Any, image: Any) -> None:
     """Show the object that the agent carries at the begin on its cell.
 
@@ -94,7 +104,7 @@ def show_target(env: Any, image: Any) -> None:
         return
     size, half = env.agent_view_size, env.agent_view_size // 2
     write_code(image, half, size - 1, 0)
-    x, y = env.places[env.carrying >> NUMBER_BIT & NUMBERS]
+    x, y = find_known(env, 1 << (env.carrying >> NUMBER_BIT & NUMBERS))
     front, below = find_front(env)
     dx, dy = front - env.x, below - env.y
     i = half + (y - env.y) * dx - (x - env.x) * dy
@@ -171,7 +181,5 @@ class PutNext(TwoSidesLevel):
         draw_two_sides(env, rng)
         if env.start_carrying:
             env.has_moved = True
-            for number in range(1, env.num_things + 1):
-                if env.matches[0, 0] >> number & 1:
-                    x, y = env.places[number]
-                    env.carrying, env.grid[x, y] = env.grid[x, y], 0
+            x, y = find_known(env, env.matches[0, 0])
+            env.carrying, env.grid[x, y] = env.grid[x, y], 0
