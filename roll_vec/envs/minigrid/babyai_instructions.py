@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.minigrid.rooms import ANY, find_box
+from roll_vec.envs.minigrid.rooms import ANY, find_box, find_neighbour
 from roll_vec.envs.minigrid.steps import DROP, PICKUP, TOGGLE, find_front
 from roll_vec.envs.minigrid.things import (
     COLOUR_NAMES,
@@ -174,26 +174,29 @@ def match(env: Any) -> None:
 
 @rule
 def note_places(env: Any) -> None:
-    """Note where all things are; (-1, -1): not in the grid."""
-    env.places[:] = -1
+    """Note the number of the thing in each cell; 0: none."""
     for x in range(env.width):
         for y in range(env.height):
-            number = env.grid[x, y] >> NUMBER_BIT & NUMBERS
-            if number > 0:
-                env.places[number, 0] = x
-                env.places[number, 1] = y
+            env.known[x, y] = env.grid[x, y] >> NUMBER_BIT & NUMBERS
+
+
+@rule
+def is_beside(env: Any, x: int, y: int, things: int) -> bool:
+    """Return whether one of some things, in bits, is known to be beside a cell."""
+    for side in range(4):
+        p, q = find_neighbour(x, y, side)
+        if things >> env.known[p, q] & 1:
+            return True
+    return False
 
 
 @rule
 def are_next(env: Any, things: int, others: int) -> bool:
-    """Return whether one of some things is beside one of others, in bits."""
-    for a in range(1, env.num_things + 1):
-        if things >> a & 1:
-            for b in range(1, env.num_things + 1):
-                dx = env.places[a, 0] - env.places[b, 0]
-                dy = env.places[a, 1] - env.places[b, 1]
-                if others >> b & 1 and abs(dx) + abs(dy) == 1:
-                    return True
+    """Return whether one of some objects is beside one of other things, in bits."""
+    for x in range(1, env.width - 1):
+        for y in range(1, env.height - 1):
+            if things >> env.known[x, y] & 1 and is_beside(env, x, y, others):
+                return True
     return False
 
 
@@ -220,7 +223,7 @@ def is_valid(env: Any) -> bool:
     for c in range(NUM_CLAUSES):
         k = 1 + c * CLAUSE_WORDS
         things, others = env.matches[c, 0], env.matches[c, 1]
-        if things & others or are_next(env, things, others):
+        if things & others or (others != 0 and are_next(env, things, others)):
             return False
         for d in range(2):
             kind, colour = env.mission[k + 1 + 4 * d], env.mission[k + 2 + 4 * d]
@@ -243,16 +246,6 @@ def count_walks(env: Any) -> int:
 
 
 @rule
-def has_target_at(env: Any, things: int, x: int, y: int) -> bool:
-    """Return whether one of some things is known to be at a cell."""
-    for number in range(1, env.num_things + 1):
-        is_there = env.places[number, 0] == x and env.places[number, 1] == y
-        if is_there and things >> number & 1:
-            return True
-    return False
-
-
-@rule
 def verify_clause(env: Any, c: int, action: int) -> int:
     """Return what an action has made of clause c: ``verify_action``.
 
@@ -264,7 +257,7 @@ def verify_clause(env: Any, c: int, action: int) -> int:
     x, y = find_front(env)
     is_strict = env.strict_clauses >> c & 1
     if verb == GO_TO:
-        return SUCCESS if has_target_at(env, things, x, y) else CONTINUE
+        return SUCCESS if things >> env.known[x, y] & 1 else CONTINUE
     if verb == OPEN and action == TOGGLE:
         thing = env.grid[x, y]
         is_open = thing & TYPE == DOOR and thing & STATE == 0
@@ -277,8 +270,12 @@ def verify_clause(env: Any, c: int, action: int) -> int:
         return FAILURE if is_strict and env.carrying != 0 else CONTINUE
     if verb == PUT_NEXT and action == DROP:
         # Bit 0, of nothing, never matches.
-        moved = things & 1 << (before >> NUMBER_BIT & NUMBERS)
-        return SUCCESS if are_next(env, moved, env.matches[c, 1]) else CONTINUE
+        is_moved = env.carrying == 0 and things >> (before >> NUMBER_BIT & NUMBERS) & 1
+        return (
+            SUCCESS
+            if is_moved and is_beside(env, x, y, env.matches[c, 1])
+            else CONTINUE
+        )
     return CONTINUE
 
 
