@@ -284,7 +284,7 @@ def test_prompts_are_complete():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [*range(1, 33), 48, 64])
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 32])
 def test_tiles_equal_those_of_minigrid(size):
     pytest.importorskip("minigrid", reason=NO_MINIGRID)
     from minigrid.core.constants import IDX_TO_COLOR
@@ -295,6 +295,10 @@ def test_tiles_equal_those_of_minigrid(size):
         tiles = make_tiles(size, highlight)
         for number, tile in enumerate(tiles):
             overlay, look = divmod(number, NUM_LOOKS)
+            # MiniGrid takes 30 ms for a tile of 32 pixels.
+            is_large = size > 8 and look > 0 and overlay >= AGENT
+            if is_large or (overlay < AGENT and not highlight):
+                continue
             thing = None
             if look:
                 kind, colour = divmod(look - 1, 6)

@@ -12,15 +12,15 @@ from gymnasium.spaces import Box, Dict, Discrete, Space, Text
 from numpy.typing import NDArray
 
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.minigrid.pictures import (
-    draw_grid,
-    draw_view,
+from roll_vec.envs.minigrid.pictures import draw_grid, draw_view
+from roll_vec.envs.minigrid.things import AGENT, EMPTY, TYPE
+from roll_vec.envs.minigrid.views import (
     find_thing,
     find_view_cell,
     look_at_row,
+    write_code,
+    write_view,
 )
-from roll_vec.envs.minigrid.things import AGENT, EMPTY, TYPE
-from roll_vec.envs.minigrid.views import write_code, write_view
 from roll_vec.errors import UnsupportedError
 
 # The longest mission, and the longest in observations that are vectors.
@@ -84,10 +84,8 @@ def observe_flat(env: Any, out: Any) -> None:
             if i == size // 2 and j == size - 1:
                 thing = env.carrying
             if visible & 1 << i:
-                cell = 3 * (i * size + j)
-                out[cell] = thing & TYPE if thing & TYPE else EMPTY
-                out[cell + 1] = thing >> 4 & 7
-                out[cell + 2] = thing >> 7 & 3
+                first, kind = 3 * (i * size + j), max(thing & TYPE, EMPTY)
+                out[first : first + 3] = kind, thing >> 4 & 7, thing >> 7 & 3
 
 
 @rule
@@ -106,10 +104,8 @@ OBS_MODES = {
     "dict": "MiniGrid's image, direction and mission",
     "image": "the image alone, as ImgObsWrapper",
     "full": "the image is that of the whole grid, as FullyObsWrapper",
-    "one_hot": "the image has a plane for each type, colour and state, as "
-    "OneHotPartialObsWrapper",
-    "symbolic": "the image has x, y and the type of each cell, -1 where it is empty, "
-    "as SymbolicObsWrapper",
+    "one_hot": "the image with 20 planes, as OneHotPartialObsWrapper",
+    "symbolic": "x, y and type of each cell, -1 if empty, as SymbolicObsWrapper",
     "flat": "the image and the letters of the mission as one vector, as FlatObsWrapper",
     "text": "the mission, and what the agent sees, as BabyAI-Text",
     "rgb": "the image is a picture of the grid, as RGBImgObsWrapper",

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.minigrid.steps import is_shut
-from roll_vec.envs.minigrid.things import NUM_LOOKS, WALL, number_look
+from roll_vec.envs.minigrid.things import NUM_LOOKS, number_look
 from roll_vec.envs.minigrid.tiles import AGENT, NUM_OVERLAYS, SEEN, make_tiles
-from roll_vec.envs.minigrid.views import look_along
+from roll_vec.envs.minigrid.views import find_thing, find_view_cell, look_at_row
 from roll_vec.kernels.rows import Items, Row
 
 
@@ -22,38 +21,6 @@ def draw_tile(image: Any, row: int, column: int, tile: Any) -> None:
     for k in range(size):
         start = column * size
         image[row * size + k, start : start + size] = tile[k]
-
-
-@rule
-def find_view_cell(env: Any, i: int, j: int) -> Any:
-    """Return the cell (x, y) that the view has in column i and row j."""
-    d, ahead = env.direction, env.agent_view_size - 1 - j
-    aside = i - env.agent_view_size // 2
-    dx, dy = (d == 0) - (d == 2), (d == 1) - (d == 3)
-    return env.x + dx * ahead - dy * aside, env.y + dy * ahead + dx * aside
-
-
-@rule
-def find_thing(env: Any, x: int, y: int) -> Any:
-    """Return what stands in a cell; around the grid are walls."""
-    is_inside = 0 <= x < env.width and 0 <= y < env.height
-    return env.grid[x, y] if is_inside else WALL
-
-
-@rule
-def look_at_row(env: Any, j: int, visible: int) -> Any:
-    """Return the visible cells of row j of the view, and of the row ahead.
-
-    They are numbers with a bit for each cell, as in `look_along`.
-    """
-    if env.see_through_walls:
-        return -1, -1
-    is_open = 0
-    for i in range(env.agent_view_size):
-        x, y = find_view_cell(env, i, j)
-        thing = find_thing(env, x, y)
-        is_open |= int(thing != WALL and not is_shut(thing)) << i
-    return look_along(visible, is_open, env.agent_view_size)
 
 
 @rule
@@ -121,5 +88,4 @@ def draw_picture(options: Any, env: Row) -> NDArray[np.uint8]:
     draw(env, Items(codes), Items(numbers))
     size = options.tile_size
     tiles = make_tiles(size, options.highlight or options.agent_pov)[codes[..., 0]]
-    rows, columns = shape
-    return tiles.swapaxes(1, 2).reshape(rows * size, columns * size, 3)
+    return tiles.swapaxes(1, 2).reshape(shape[0] * size, shape[1] * size, 3)

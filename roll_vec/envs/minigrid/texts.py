@@ -24,11 +24,8 @@ _WALL = WALL & TYPE
 # `roll_vec.render.ansi`.
 _COLOUR_CODES = ("31", "32", "34", "35", "33", "90")
 _LETTERS = ("W", "F", "_", "K", "A", "B", "G", "V", "D", "L")
-_LOOKS = [
-    "__" if letter == "_" else letter + name[0].upper()
-    for letter in _LETTERS
-    for name in COLOUR_NAMES
-]
+_LOOKS = [letter + name[0].upper() for letter in _LETTERS for name in COLOUR_NAMES]
+_LOOKS[12:18] = ["__"] * 6
 _GLYPHS = dict(enumerate(["  ", *_LOOKS, ">>", "VV", "<<", "^^"]))
 _COLOURS = dict(enumerate(["", *_COLOUR_CODES * len(_LETTERS), *["1;31"] * 4]))
 

@@ -23,16 +23,10 @@ Shape = Callable[[Any, Any], Any]
 PLAIN, SEEN, AGENT = 0, 1, 2
 NUM_OVERLAYS = 6
 # In the order of numbers of colours.
-_COLOURS = (
-    (255, 0, 0),
-    (0, 255, 0),
-    (0, 0, 255),
-    (112, 39, 195),
-    (255, 255, 0),
-    (100, 100, 100),
-)
+_HEX = "ff0000 00ff00 0000ff 7027c3 ffff00 646464"
+_COLOURS = np.array([*bytes.fromhex(_HEX)]).reshape(6, 3)
 _SUBDIVISION = 3
-_BLACK, _ORANGE, _LINES = (0, 0, 0), (255, 128, 0), (100, 100, 100)
+_BLACK, _RED, _ORANGE, _GREY = (0, 0, 0), (255, 0, 0), (255, 128, 0), (100, 100, 100)
 
 
 def _rectangle(left: float, right: float, top: float, bottom: float) -> Shape:
@@ -128,19 +122,19 @@ _SHAPES: dict[tuple[str, int], list[tuple[Shape, Any]]] = {
 }
 
 
-def _draw_tile(look: int, overlay: int, size: int, highlight: bool) -> Any:
+def _draw_tile(overlay: int, look: int, size: int, highlight: bool) -> Any:
     """Return a tile, (size, size, 3) uint8."""
     n = _SUBDIVISION * size
     shapes: list[tuple[Shape, Any]] = [
-        (_rectangle(0, 0.031, 0, 1), _LINES),
-        (_rectangle(0, 1, 0, 0.031), _LINES),
+        (_rectangle(0, 0.031, 0, 1), _GREY),
+        (_rectangle(0, 1, 0, 0.031), _GREY),
     ]
-    colour = np.array(_COLOURS[(look - 1) % len(_COLOURS)])
+    colour = _COLOURS[(look - 1) % len(_COLOURS)]
     if look > 0:
         kind, state = TYPES_AND_STATES[(look - 1) // len(_COLOURS)]
         shapes += _SHAPES[TYPE_NAMES[kind], state]
     if overlay >= AGENT:
-        shapes.append((_agent(overlay - AGENT), _COLOURS[0]))
+        shapes.append((_agent(overlay - AGENT), _RED))
     image = np.zeros((n, n, 3), np.uint8)
     y, x = (np.mgrid[:n, :n] + 0.5) / n
     for contains, part in shapes:
@@ -168,12 +162,7 @@ def make_tiles(size: int, highlight: bool) -> NDArray[np.uint8]:
         That of `number_look` of a thing and an overlay stands at ``NUM_LOOKS * overlay
         + look``.
     """
-    tiles = np.array(
-        [
-            _draw_tile(look, overlay, size, highlight)
-            for overlay in range(NUM_OVERLAYS)
-            for look in range(NUM_LOOKS)
-        ]
-    )
+    codes = [divmod(code, NUM_LOOKS) for code in range(NUM_OVERLAYS * NUM_LOOKS)]
+    tiles = np.array([_draw_tile(*code, size, highlight) for code in codes])
     tiles.flags.writeable = False
     return tiles
