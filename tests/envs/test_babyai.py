@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.envs.minigrid import babyai_instructions
+from roll_vec.envs.minigrid import babyai_goto, babyai_instructions, babyai_pickup
 from roll_vec.errors import InvalidOptionError
 from roll_vec.registration.minigrid_ids import IDS
 
@@ -153,3 +153,16 @@ def test_instructions_of_one_kind_are_drawn():
         mission = env.reset(seed=seed)[0]["mission"]
         assert mission.startswith("open ")
         assert ", then open " in mission or " after you open " in mission
+
+
+def key_of(options):
+    """Return what compiled code depends on."""
+    return options.code.digest, options.declaration
+
+
+def test_levels_that_differ_in_numbers_share_compiled_code():
+    # GoToLocal makes an option of GoTo a constant: the names come in another order.
+    maze = key_of(babyai_goto.GoTo(room_size=5))
+    assert key_of(babyai_goto.GoToLocal(num_dists=2)) == maze
+    assert key_of(babyai_pickup.UnblockPickup()) == maze
+    assert key_of(babyai_goto.GoToDoor()) != maze
