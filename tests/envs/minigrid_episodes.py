@@ -183,11 +183,18 @@ def _silence() -> Iterator[None]:
 
 
 def make_original(id: str, **keywords: Any) -> Any:
-    """Return MiniGrid's own environment of an id, without Gymnasium's wrappers."""
+    """Return MiniGrid's own environment of an id, without Gymnasium's wrappers.
+
+    Not every class takes ``see_through_walls``, which is set afterwards.
+    """
     import minigrid  # noqa: F401  registers the ids
 
     name = id.removeprefix("roll_vec/")
-    return gymnasium.make(name, disable_env_checker=True, **keywords).unwrapped
+    value = keywords.pop("see_through_walls", None)
+    env = gymnasium.make(name, disable_env_checker=True, **keywords).unwrapped
+    if value is not None:
+        env.see_through_walls = value
+    return env
 
 
 @_silence()

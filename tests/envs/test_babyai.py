@@ -14,6 +14,7 @@ import pytest
 from roll_vec.envs.minigrid import babyai_goto, babyai_instructions, babyai_pickup
 from roll_vec.errors import InvalidOptionError
 from roll_vec.registration.minigrid_ids import IDS
+from tests.conftest import JIT_OFF
 
 BABYAI = [id for id, *_ in IDS if id.startswith("BabyAI-")]
 # With their seeds: "after you" in the first mission, a carried object, failures, a
@@ -25,9 +26,11 @@ QUICK = {
     "BabyAI-PickupDistDebug-v0": 7,
     "BabyAI-UnlockToUnlock-v0": 0,
 }
+# As plain Python they compile nothing.
+FAST = QUICK if JIT_OFF else ()
 each_id = pytest.mark.parametrize(
     "id",
-    [pytest.param(id, marks=() if id in QUICK else pytest.mark.slow) for id in BABYAI],
+    [pytest.param(id, marks=() if id in FAST else pytest.mark.slow) for id in BABYAI],
 )
 # Left, right, forward, pickup, drop, toggle and done.
 WEIGHTS = np.array([2, 2, 6, 2, 1, 3, 0.2]) / 16.2

@@ -226,6 +226,7 @@ def test_flat_observations_refuse_long_missions():
     assert encode_letters("a" * 96).sum() == 96
 
 
+@pytest.mark.slow
 def test_batches_equal_the_rules():
     # Of an array behind which the letters of missions are written.
     keywords, num_envs = {"obs_mode": "flat", "max_steps": 9}, 3
