@@ -13,7 +13,7 @@ from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.observations import OBS_MODES, OBSERVERS, make_space
-from roll_vec.envs.minigrid.solver import SEARCHES, find_goals, find_plan
+from roll_vec.envs.minigrid.solver import SEARCHES, Children, find_goals, find_plan
 from roll_vec.envs.minigrid.steps import end, move
 from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.rows import Row
@@ -145,6 +145,11 @@ class MiniGrid(ArrayEnv):
     def solve(self, env: Row) -> list[int] | None:
         """Return a short plan to an end with a reward, the shortest if it is simple."""
         return find_plan(self, env, self.tasks(env))
+
+    @cached_property
+    def children(self) -> list[Children]:
+        """States for searches, those that no search uses."""
+        return []
 
     def solve_exactly(self, env: Row) -> list[int] | None:
         """Return the shortest plan to an end with a reward."""
