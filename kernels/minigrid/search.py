@@ -391,6 +391,10 @@ def _bound_of(node, rows, things_at, nodes, task, cache, counters):
     height, table, _, _, kinds, _, layers, _ = task
     slots, grid_layers = cache
     progress = nodes[node, PROGRESS]
+    hand = int(nodes[node, CARRIED] != 0) * (layers.shape[1] // 2)
+    if layers[progress, hand + nodes[node, POSE]] == 0:
+        # No fact may be left, where the game wants more than its tasks say.
+        return 0
     k = _find_slot(slots, _mix(progress, nodes[node, THINGS]))
     if slots[k, 1] < 0:
         if counters[LAYERS] == grid_layers.shape[0]:
@@ -407,7 +411,6 @@ def _bound_of(node, rows, things_at, nodes, task, cache, counters):
         _find_kinds(grid, table[:-1], height, kinds)
         _seed(progress, nodes[node, CARRIED], grid, layer, task)
         _spread(progress, False, layer, task)
-    hand = int(nodes[node, CARRIED] != 0) * (layers.shape[1] // 2)
     return grid_layers[slots[k, 1], hand + nodes[node, POSE]]
 
 
