@@ -97,6 +97,8 @@ class _Facts:
         See `roll_vec.kernels.minigrid.search.measure_tasks`.
     goal : int
     table : (513,) int64
+    is_too_large : bool
+        Whether exact bounds would take too many numbers.
     """
 
     def __init__(
@@ -123,8 +125,10 @@ class _Facts:
                     moved[fact] = task.others
                 elif before and task.kind in (FACE, PICK):
                     moved[fact] = task.things
-        # What may be elsewhere when it is needed: other bounds would be too high.
-        if is_exact and 8 * grid.size << len(self._rows) + len(moved) <= _MAX_BOUNDS:
+        # What may be elsewhere when it is needed: else bounds would be too high.
+        num_facts = len(self._rows) + len(moved)
+        self.is_too_large = is_exact and 8 * grid.size << num_facts > _MAX_BOUNDS
+        if is_exact and not self.is_too_large:
             for fact, things in moved.items():
                 self._rows[fact][search.MOVED] = 1 << self._add(HOLD, 0, things)
         shape = -1, search.NUM_FACT_COLUMNS
@@ -298,7 +302,10 @@ def find_plan(
     children = free.pop() if free else Children(options)
     row = children.read_row(env)
     for penalty, weight, limit in searches:
-        start, task = _measure(env, stages, penalty)
+        facts = _Facts(stages, env.grid.array.ravel(), penalty == 0)
+        if facts.is_too_large:
+            continue
+        start, task = _measure(env, facts, penalty)
         plan = _search(children, (row, *start), task, weight, limit)
         if plan is not None:
             free.append(children)
@@ -307,13 +314,10 @@ def find_plan(
     raise SolverLimitError(message)
 
 
-def _measure(
-    env: Row, stages: Sequence[Sequence[Task]], penalty: int
-) -> tuple[Any, Any]:
+def _measure(env: Row, facts: _Facts, penalty: int) -> tuple[Any, Any]:
     """Return the progress, pose and carried thing, and the task as kernels read it."""
     grid = env.grid.array.ravel()
     height, carried = env.grid.shape[1], env.carrying
-    facts = _Facts(stages, grid, penalty == 0)
     num_poses, num_facts = 4 * grid.size, len(facts.facts)
     links, items = np.empty((2, 32 * num_poses), np.int64)
     heap = np.full(search.NUM_BUCKETS, -1), links, items, np.zeros(1, np.int64)
