@@ -96,9 +96,21 @@ def _pick_up(thing, progress, facts, codes):
     """Return the progress after a pickup of a thing."""
     result = progress
     for f in range(facts.shape[0]):
-        is_picked = facts[f, KIND] <= PICK and _is_due(f, progress, facts)
+        # One action may do tasks that come one after the other.
+        is_picked = facts[f, KIND] <= PICK and _is_due(f, result, facts)
         if is_picked and _matches(thing, f, 0, facts, codes):
             result |= 1 << f
+    return result
+
+
+@kernel
+def _do_again(thing, f, side, progress, facts, codes):
+    """Return the progress after fact f, and those that the same action makes true."""
+    result = progress | 1 << f
+    for other in range(f + 1, facts.shape[0]):
+        is_same = facts[other, KIND] == facts[f, KIND] and _is_due(other, result, facts)
+        if is_same and _matches(thing, other, side, facts, codes):
+            result |= 1 << other
     return result
 
 
@@ -199,8 +211,14 @@ def _lower_around(cell, first, last, cost, after, change, layer, task):
 
 
 @kernel
-def _seed(progress, carried, grid, layer, task):
-    """Write the bounds of a progress in poses where a next fact becomes true."""
+def _seed(progress, carried, grid, is_later, layer, task):
+    """Write the bounds of a progress in poses where a next fact becomes true.
+
+    Parameters
+    ----------
+    is_later : bool
+        See `_spread`.
+    """
     height, table, facts, codes, kinds, heap, layers, penalty = task
     num_poses = layer.shape[0] // 2
     layer[:] = FAR
@@ -237,13 +255,14 @@ def _seed(progress, carried, grid, layer, task):
             what = facts[f, KIND]
             if what == HOLD or what == REACH or not _is_due(f, progress, facts):
                 continue
-            side, after, cost = int(what >= NEXT), progress | 1 << f, 0
+            side, cost = int(what >= NEXT), 0
             if not (thing != 0 and _matches(thing, f, side, facts, codes)):
                 if anywhere >> f & 1 == 0:
                     continue
                 cost = penalty
             elif what == PICK:
                 continue
+            after = _do_again(thing, f, side, progress, facts, codes)
             if what == PICK:
                 _lower_around(cell, 0, 0, 1 + cost, after, 1, layer, task)
             elif what == FACE:
@@ -253,7 +272,9 @@ def _seed(progress, carried, grid, layer, task):
                     cost = 1 + int(kind == FREE)
                     _lower_around(cell, 0, 1, cost, after, 0, layer, task)
                 elif progress >> (kind - LOCKED) & 1:
-                    _lower_around(cell, 1, 1, 1, after, 0, layer, task)
+                    # Later it may not be locked any more.
+                    hand = 0 if is_later else 1
+                    _lower_around(cell, hand, 1, 1, after, 0, layer, task)
             else:
                 for k in range(9):
                     i, j = k // 3 - 1, k % 3 - 1
@@ -359,7 +380,7 @@ def measure_tasks(progress, goal, carried, grid, task):
         if each & goal == goal:
             layers[each] = 0
         elif each & progress == progress:
-            _seed(each, carried, grid, layers[each], task)
+            _seed(each, carried, grid, penalty == 0, layers[each], task)
             _spread(each, penalty == 0, layers[each], task)
 
 
@@ -391,6 +412,10 @@ def _bound_of(node, rows, things_at, nodes, task, cache, counters):
     height, table, _, _, kinds, _, layers, _ = task
     slots, grid_layers = cache
     progress = nodes[node, PROGRESS]
+    hand = int(nodes[node, CARRIED] != 0) * (layers.shape[1] // 2)
+    if layers[progress, hand + nodes[node, POSE]] == 0:
+        # No fact may be left, where the game wants more than its tasks say.
+        return 0
     k = _find_slot(slots, _mix(progress, nodes[node, THINGS]))
     if slots[k, 1] < 0:
         if counters[LAYERS] == grid_layers.shape[0]:
@@ -405,9 +430,8 @@ def _bound_of(node, rows, things_at, nodes, task, cache, counters):
             grid_layers[slots[k, 1]],
         )
         _find_kinds(grid, table[:-1], height, kinds)
-        _seed(progress, nodes[node, CARRIED], grid, layer, task)
+        _seed(progress, nodes[node, CARRIED], grid, False, layer, task)
         _spread(progress, False, layer, task)
-    hand = int(nodes[node, CARRIED] != 0) * (layers.shape[1] // 2)
     return grid_layers[slots[k, 1], hand + nodes[node, POSE]]
 
 

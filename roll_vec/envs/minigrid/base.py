@@ -23,7 +23,7 @@ from roll_vec.envs.minigrid.observations import (
     make_space,
 )
 from roll_vec.envs.minigrid.pictures import draw_picture
-from roll_vec.envs.minigrid.solver import SEARCHES, find_goals, find_plan
+from roll_vec.envs.minigrid.solver import SEARCHES, Children, find_goals, find_plan
 from roll_vec.envs.minigrid.steps import end, move
 from roll_vec.envs.minigrid.texts import describe, print_grid
 from roll_vec.envs.minigrid.tiles import make_tiles
@@ -281,6 +281,11 @@ class MiniGrid(ArrayEnv):
     def solve(self, env: Row) -> list[int] | None:
         """Return a short plan to an end with a reward, the shortest if it is simple."""
         return find_plan(self, env, self.tasks(env))
+
+    @cached_property
+    def children(self) -> list[Children]:
+        """States for searches, those that no search uses."""
+        return []
 
     def solve_exactly(self, env: Row) -> list[int] | None:
         """Return the shortest plan to an end with a reward."""

@@ -97,6 +97,8 @@ class _Facts:
         See `roll_vec.kernels.minigrid.search.measure_tasks`.
     goal : int
     table : (513,) int64
+    is_too_large : bool
+        Whether exact bounds would take too many numbers.
     """
 
     def __init__(
@@ -108,7 +110,8 @@ class _Facts:
         self._rows: list[list[int]] = []
         self._codes: list[tuple[list[int], list[int]]] = []
         self.goal = 0
-        self.table = self._make_table(grid)
+        self.table = _TABLE.copy()
+        self._add_locks(grid)
         moved: dict[int, Sequence[int]] = {}
         for stage in stages:
             before = self.goal
@@ -122,8 +125,10 @@ class _Facts:
                     moved[fact] = task.others
                 elif before and task.kind in (FACE, PICK):
                     moved[fact] = task.things
-        # What may be elsewhere when it is needed: other bounds would be too high.
-        if is_exact and 8 * grid.size << len(self._rows) + len(moved) <= _MAX_BOUNDS:
+        # What may be elsewhere when it is needed: else bounds would be too high.
+        num_facts = len(self._rows) + len(moved)
+        self.is_too_large = is_exact and 8 * grid.size << num_facts > _MAX_BOUNDS
+        if is_exact and not self.is_too_large:
             for fact, things in moved.items():
                 self._rows[fact][search.MOVED] = 1 << self._add(HOLD, 0, things)
         shape = -1, search.NUM_FACT_COLUMNS
@@ -147,25 +152,32 @@ class _Facts:
         self._codes.append((codes, second))
         return len(self._rows) - 1
 
-    def _make_table(self, grid: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Return the kinds of cells; each colour of a locked door has a fact."""
-        table = np.full(CODE + 2, search.FREE)
-        things = np.arange(CODE + 2)
-        kinds = things & TYPE
-        table[kinds == 0] = search.EMPTY
-        table[(kinds == WALL & TYPE) | (kinds == LAVA & TYPE)] = search.SOLID
-        table[(kinds >= KEY) & (kinds < BOX)] = search.THING
-        table[kinds == BOX] = search.BOX
-        is_door = kinds == DOOR
-        table[is_door & (things & STATE == CLOSED)] = search.SHUT
-        is_locked = is_door & (things & STATE == LOCKED)
-        table[is_locked] = search.SOLID
-        for door in np.unique(grid & CODE):
-            if is_locked[door]:
-                key = KEY + (int(door) & LOOKS) - DOOR
-                table[door] = search.LOCKED + self._add(HOLD, 0, [key])
-        table[-1] = CONTENT_BIT
-        return table
+    def _add_locks(self, grid: NDArray[np.uint32]) -> None:
+        """Add a fact for each colour of a locked door: a key of it is carried."""
+        doors = np.flatnonzero((grid & (TYPE | STATE)) == DOOR + LOCKED)
+        for door in sorted(set((grid[doors] & CODE).tolist())):
+            key = KEY + (door & LOOKS) - DOOR
+            self.table[door] = search.LOCKED + self._add(HOLD, 0, [key])
+
+
+def _make_table() -> NDArray[np.int64]:
+    """Return the kinds of cells by their codes, as kernels read them."""
+    table = np.full(CODE + 2, search.FREE)
+    things = np.arange(CODE + 2)
+    kinds = things & TYPE
+    table[kinds == 0] = search.EMPTY
+    table[(kinds == WALL & TYPE) | (kinds == LAVA & TYPE)] = search.SOLID
+    table[(kinds >= KEY) & (kinds < BOX)] = search.THING
+    table[kinds == BOX] = search.BOX
+    is_door = kinds == DOOR
+    table[is_door & (things & STATE == CLOSED)] = search.SHUT
+    # Locks without a key.
+    table[is_door & (things & STATE == LOCKED)] = search.SOLID
+    table[-1] = CONTENT_BIT
+    return table
+
+
+_TABLE = _make_table()
 
 
 def find_goals(env: Row) -> list[list[Task]]:
@@ -174,10 +186,15 @@ def find_goals(env: Row) -> list[list[Task]]:
     return [[Task(REACH, goals)]] if goals else []
 
 
-class _Children:
-    """States that the rule ``step`` steps, each variable behind the one before."""
+class Children:
+    """States that the rule ``step`` steps, each variable behind the one before.
 
-    def __init__(self, options: Any, env: Row) -> None:
+    Parameters
+    ----------
+    options : MiniGrid
+    """
+
+    def __init__(self, options: Any) -> None:
         variables = options.variables
         self.num_actions = len(options.action_names)
         count = _MAX_FRONT * self.num_actions
@@ -199,8 +216,6 @@ class _Children:
         ):
             part = self.bytes[first : first + count * size].view(dtype)
             arrays[name] = part.reshape(count, *shape)
-            value = getattr(env, name)
-            arrays[name][0] = getattr(value, "array", value)
         self.things_at = layout[list(variables).index("grid")][1] // 4
         names = "x", "y", "direction", "carrying"
         self.packed = (
@@ -209,7 +224,17 @@ class _Children:
             self.things_at,
             *(arrays[name] for name in names),
         )
+        self._arrays = arrays
         self._bind(options, tuple(arrays.values()), count)
+
+    def read_row(self, env: Row) -> NDArray[np.uint8]:
+        """Return a state as the row of a node, (row_size,) uint8."""
+        for name, array in self._arrays.items():
+            value = getattr(env, name)
+            array[0] = getattr(value, "array", value)
+        row = np.zeros(self.row_size, np.uint8)
+        search.store_first(self.packed, row, row.view(np.uint32))
+        return row
 
     def _bind(self, options: Any, variables: Any, count: int) -> None:
         """Bind the rule ``step`` to the states."""
@@ -272,25 +297,27 @@ def find_plan(
     SolverLimitError
         If the last search met too many states.
     """
-    children = _Children(options, env)
-    row = np.zeros(children.row_size, np.uint8)
-    search.store_first(children.packed, row, row.view(np.uint32))
+    # Threads take different ones.
+    free = options.children
+    children = free.pop() if free else Children(options)
+    row = children.read_row(env)
     for penalty, weight, limit in searches:
-        start, task = _measure(env, stages, penalty)
+        facts = _Facts(stages, env.grid.array.ravel(), penalty == 0)
+        if facts.is_too_large:
+            continue
+        start, task = _measure(env, facts, penalty)
         plan = _search(children, (row, *start), task, weight, limit)
         if plan is not None:
+            free.append(children)
             return plan or None
     message = f"the search for a plan gave up after {searches[-1][2]} states"
     raise SolverLimitError(message)
 
 
-def _measure(
-    env: Row, stages: Sequence[Sequence[Task]], penalty: int
-) -> tuple[Any, Any]:
+def _measure(env: Row, facts: _Facts, penalty: int) -> tuple[Any, Any]:
     """Return the progress, pose and carried thing, and the task as kernels read it."""
     grid = env.grid.array.ravel()
     height, carried = env.grid.shape[1], env.carrying
-    facts = _Facts(stages, grid, penalty == 0)
     num_poses, num_facts = 4 * grid.size, len(facts.facts)
     links, items = np.empty((2, 32 * num_poses), np.int64)
     heap = np.full(search.NUM_BUCKETS, -1), links, items, np.zeros(1, np.int64)
@@ -305,7 +332,7 @@ def _measure(
 
 
 def _search(
-    children: _Children, start: Any, task: Any, weight: int, limit: int
+    children: Children, start: Any, task: Any, weight: int, limit: int
 ) -> list[int] | None:
     """Return a plan, no actions where there is none, or None at the limit of states.
 
