@@ -127,6 +127,7 @@ def test_texts_name_colours_places_and_order():
         ("BossLevel", {"locked_room_prob": 2.0}, "locked_room_prob: expected"),
         ("PutNextLocal", {"num_objs": 19}, "num_objs: expected"),
         ("PutNextS5N2", {"objs_per_room": 10}, "objs_per_room: expected"),
+        ("Unlock", {"num_rows": 1, "num_cols": 1}, "num_cols: expected at least 2 wh"),
         ("FindObjS5", {"num_rows": 4}, "num_cols: expected num_rows, 4, got 3"),
     ],
 )

@@ -8,8 +8,10 @@ from roll_vec.envs.minigrid.babyai_instructions import GO_TO, ask
 from roll_vec.envs.minigrid.babyai_level_gen import LevelGen
 from roll_vec.envs.minigrid.babyai_levels import (
     Level,
+    LockedRoom,
     Maze,
     OneRoom,
+    are_reachable,
     draw_thing,
     fill_maze,
     fill_rooms,
@@ -21,7 +23,6 @@ from roll_vec.envs.minigrid.rooms import (
     add_distractors,
     add_door,
     add_object,
-    are_reachable,
     connect_all,
     find_thing,
     has_looks,
@@ -114,7 +115,7 @@ class GoTo(Maze):
     doors_open: bool = False  # type: ignore[misc]
 
 
-class GoToImpUnlock(Level):
+class GoToImpUnlock(LockedRoom):
     """Go to an object in a locked room, whose key must be found.
 
     The key may be in the locked room itself, as in MiniGrid.

@@ -18,6 +18,7 @@ from roll_vec.envs.minigrid.babyai_instructions import (
 from roll_vec.envs.minigrid.babyai_levels import (
     MAX_LEVELS,
     Level,
+    are_reachable,
     level,
     place_agent_outside,
 )
@@ -26,7 +27,6 @@ from roll_vec.envs.minigrid.rooms import (
     add_distractors,
     add_door,
     add_object,
-    are_reachable,
     connect_all,
     has_neighbour,
 )

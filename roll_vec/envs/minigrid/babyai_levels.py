@@ -29,20 +29,23 @@ from roll_vec.envs.minigrid.rooms import (
     add_distractors,
     add_door,
     add_object,
-    are_reachable,
     connect_all,
     draw_rooms,
     find_gate,
+    find_neighbour,
     find_thing,
     place_agent_in_room,
 )
 from roll_vec.envs.minigrid.steps import end, find_front, move, reward_success
-from roll_vec.envs.minigrid.things import DOOR, KEY, NUMBER_BIT, STATE, TYPE
+from roll_vec.envs.minigrid.things import DOOR, KEY, NUMBER_BIT, STATE, TYPE, WALL
+from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_int
 
 # MiniGrid draws levels until one is accepted, for ever where none can be.
 MAX_LEVELS = 20_000
 NO_LEVEL = "no level was accepted: more things than there is place for, or no way"
+# A bit of cells, while the agent's ways are searched.
+REACHED = 1 << 31
 TOO_MANY = "a level has more than 62 doors and objects"
 
 
@@ -160,6 +163,34 @@ def lock_room(env: Any, rng: Any) -> int:
 
 
 @rule
+def are_reachable(env: Any) -> Any:
+    """Return whether the agent can go next to each thing without moving one.
+
+    It can open all doors: ``check_objs_reachable``.
+    """
+    count, first, num_things = 1, 0, 0
+    env.grid[env.x, env.y] = REACHED
+    env.queue[0] = env.x << 16 | env.y
+    while first < count:
+        x, y = env.queue[first] >> 16, env.queue[first] & 0xFFFF
+        first += 1
+        kind = env.grid[x, y] & TYPE
+        if kind == 0 or kind == DOOR:
+            for side in range(4):
+                p, q = find_neighbour(x, y, side)
+                thing = env.grid[p, q]
+                if thing != WALL and not thing & REACHED:
+                    num_things += thing != 0
+                    env.grid[p, q] = thing | REACHED
+                    env.queue[count] = p << 16 | q
+                    count += 1
+    for k in range(count):
+        x, y = env.queue[k] >> 16, env.queue[k] & 0xFFFF
+        env.grid[x, y] &= REACHED - 1
+    return num_things == env.num_things
+
+
+@rule
 def fill_rooms(env: Any, rng: Any, count: int) -> bool:
     """Add so many objects to each room, and the agent outside of the locked one.
 
@@ -196,6 +227,8 @@ class Level(RoomGrid):
         Whether each clause is done.
     has_moved : bool
         Whether a thing is not where ``places`` has it.
+    queue : (width * height,) uint32
+        Scratch memory: cells to which the agent can go.
     limit : int32
         The limit of steps.
     locked_i, locked_j : int8
@@ -244,6 +277,7 @@ class Level(RoomGrid):
         "held": (np.uint32, NUM_CLAUSES),
         "done": (np.bool_, NUM_CLAUSES),
         "has_moved": np.bool_,
+        "queue": (np.uint32, "num_cells"),
         "limit": np.int32,
         "locked_i": np.int8,
         "locked_j": np.int8,
@@ -264,6 +298,11 @@ class Level(RoomGrid):
                 check_int(name, getattr(self, name), self.LEAST_ROOMS, 20)
         num_dists = getattr(self, "num_dists", self.LEAST_DISTS)
         check_int("num_dists", num_dists, self.LEAST_DISTS, MAX_THINGS)
+
+    @property
+    def num_cells(self) -> int:
+        """Cells of the grid."""
+        return self.width * self.height
 
     @property
     def default_limit(self) -> int:
@@ -289,6 +328,17 @@ class Level(RoomGrid):
     def mission_text(self, mission: Any) -> str:
         """Return the text of an instruction, from its words."""
         return write_instruction(mission)
+
+
+class LockedRoom(Level):
+    """Base class of levels with a locked room."""
+
+    def check_options(self) -> None:
+        """Refuse one room, which can have no door."""
+        super().check_options()
+        if self.num_rows * self.num_cols == 1:
+            accepted = "at least 2 where num_rows is 1"
+            raise InvalidOptionError.expected("num_cols", accepted, self.num_cols)
 
 
 class OneRoom(Level):

@@ -6,12 +6,11 @@ from typing import Any, ClassVar
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.babyai_instructions import ask_put
-from roll_vec.envs.minigrid.babyai_levels import Level, OneRoom, level
+from roll_vec.envs.minigrid.babyai_levels import Level, OneRoom, are_reachable, level
 from roll_vec.envs.minigrid.observations import observe_image, observe_parts
 from roll_vec.envs.minigrid.rooms import (
     ANY,
     add_distractors,
-    are_reachable,
     draw_new,
     find_thing,
     place_agent_in_room,

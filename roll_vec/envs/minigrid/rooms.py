@@ -28,7 +28,6 @@ from roll_vec.envs.minigrid.things import (
     NUMBER_BIT,
     NUMBERS,
     OBJECTS,
-    TYPE,
     WALL,
     name_thing,
 )
@@ -37,7 +36,6 @@ from roll_vec.options import check_int
 ANY = -1
 # MiniGrid raises an error after so many draws of a cell, and of a door.
 MAX_CELLS, MAX_DOORS = 1001, 5001
-REACHED = 1 << 31
 
 
 @rule
@@ -348,53 +346,6 @@ def connect_all(env: Any, rng: Any, without: int = ANY) -> Any:
             add_door(env, rng, i, j, side, colour, 0)
             count = count_rooms(env)
     return False
-
-
-@rule
-def spread_reach(env: Any, x: int, y: int) -> Any:
-    """Mark the cells beside a cell that is marked and can be passed.
-
-    Returns
-    -------
-    bool
-        Whether a cell was not marked before.
-    """
-    thing = env.grid[x, y]
-    kind = thing & TYPE
-    if not thing & REACHED or (kind != 0 and kind != DOOR):
-        return False
-    is_new = False
-    for side in range(4):
-        p, q = find_neighbour(x, y, side)
-        is_new |= not env.grid[p, q] & REACHED
-        env.grid[p, q] |= REACHED
-    return is_new
-
-
-@rule
-def are_reachable(env: Any) -> Any:
-    """Return whether the agent can go next to each object without moving one.
-
-    It can open all doors: ``check_objs_reachable`` of BabyAI.
-    """
-    env.grid[env.x, env.y] |= REACHED
-    is_new = True
-    while is_new:
-        is_new = False
-        for x in range(1, env.width - 1):
-            for y in range(1, env.height - 1):
-                is_new |= spread_reach(env, x, y)
-        # Backwards, marks go to the left and up in one pass.
-        for x in range(env.width - 2, 0, -1):
-            for y in range(env.height - 2, 0, -1):
-                is_new |= spread_reach(env, x, y)
-    are_all = True
-    for x in range(env.width):
-        for y in range(env.height):
-            thing = env.grid[x, y]
-            are_all &= thing == WALL or thing == 0 or thing & REACHED != 0
-            env.grid[x, y] = thing & (REACHED - 1)
-    return are_all
 
 
 class RoomGrid(MiniGrid):
