@@ -46,8 +46,12 @@ class _Memory:
         if not len(changed):
             return
         method, made = getattr(options, f"{part}_text"), self.made
-        items = values_of(values[changed])
-        keys = items if values.ndim == 1 else [item.tobytes() for item in items]
+        values_changed = values[changed]
+        items = keys = values_of(values_changed)
+        if values.ndim > 1:
+            # The bytes of each row: one call of ``tobytes`` a row takes ten times that.
+            size = values_changed.nbytes // len(changed)
+            keys = values_changed.view(np.uint8).reshape(-1).view(f"V{size}").tolist()
         missing = set(keys).difference(made)
         if len(made) + len(missing) > MOST_TEXTS:
             made.clear()
