@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Texts = dict[str, tuple[str, ...]]
+# Texts of different values that are kept.
+MOST_TEXTS = 4096
 
 
 def values_of(array: NDArray[Any]) -> list[Any]:
@@ -21,10 +23,15 @@ def values_of(array: NDArray[Any]) -> list[Any]:
 
 
 class _Memory:
-    """The last text of each environment, and the value that it is made from."""
+    """The last text of each environment, and the value that it is made from.
+
+    Texts of other values are kept, too: in GoToObject a fifth of all missions change in
+    a step, and the method would take more time than the step.
+    """
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.values, n = values, len(values)
+        self.made: dict[Any, Any] = {}
         self.texts, self.is_known = np.empty(n, object), np.zeros(n, np.bool_)
         # Of all environments, until one changes.
         self.batch: tuple[str, ...] | None = None
@@ -36,16 +43,29 @@ class _Memory:
             changed = np.unique(changed // (values.size // len(values)))
         if not self.is_known.all():
             changed = np.union1d(changed, np.flatnonzero(~self.is_known[rows]))
-        method = getattr(options, f"{part}_text")
-        env_ids = np.arange(len(self.values))[rows][changed].tolist()
-        for env_id, value in zip(env_ids, values_of(values[changed]), strict=True):
-            text = method(value)
-            if isinstance(text, np.ndarray) and self.texts.ndim == 1:
-                self.texts = np.zeros((len(self.texts), *text.shape), text.dtype)
-            self.texts[env_id] = text
-        if len(changed):
-            self.values[rows], self.is_known[rows] = values, True
-            self.batch = None
+        if not len(changed):
+            return
+        method, made = getattr(options, f"{part}_text"), self.made
+        values_changed = values[changed]
+        items = keys = values_of(values_changed)
+        if values.ndim > 1:
+            # The bytes of each row: one call of ``tobytes`` a row takes ten times that.
+            size = values_changed.nbytes // len(changed)
+            keys = values_changed.view(np.uint8).reshape(-1).view(f"V{size}").tolist()
+        missing = set(keys).difference(made)
+        if len(made) + len(missing) > MOST_TEXTS:
+            made.clear()
+            missing = set(keys)
+        if missing:
+            # Of equal values once.
+            new = {k: x for k, x in zip(keys, items, strict=True) if k in missing}
+            made.update({key: method(item) for key, item in new.items()})
+        texts = [made[key] for key in keys]
+        if isinstance(texts[0], np.ndarray) and self.texts.ndim == 1:
+            self.texts = np.zeros((len(self.texts), *texts[0].shape), texts[0].dtype)
+        self.texts[np.arange(len(self.values))[rows][changed]] = texts
+        self.values[rows], self.is_known[rows] = values, True
+        self.batch = None
 
     def read(self, options: Any, part: str, values: Any, rows: Any) -> tuple[str, ...]:
         """Return the texts of values of some rows."""
