@@ -95,6 +95,7 @@ PUBLIC_MODULES = (
     "envs.countdown",
     "envs.frozen_lake",
     "envs.frozen_lake.solver",
+    "envs.minigrid",
     "envs.sokoban",
     "envs.sokoban.solver",
     "envs.webshop",

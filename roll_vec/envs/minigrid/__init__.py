@@ -5,3 +5,8 @@ and `views` rules of a step and of what the agent sees, `observations` their mod
 `base` the class `MiniGrid`, and `rooms` grids of rooms.  The games are files of their
 own; `roll_vec.registration.minigrid_ids` is the table of ids.
 """
+
+from roll_vec.envs.minigrid.base import MiniGrid
+from roll_vec.envs.minigrid.rooms import RoomGrid
+
+__all__ = ["MiniGrid", "RoomGrid"]
