@@ -3,7 +3,7 @@
 ::
 
     pip install -e ".[bench]"
-    pytest benchmarks                            # all, about ten minutes
+    pytest benchmarks                            # all, about forty minutes
     pytest benchmarks -k "FrozenLake and modes"  # some
     pytest benchmarks --benchmark-json run.json && python -m benchmarks.tables run.json
 
