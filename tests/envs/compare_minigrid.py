@@ -15,6 +15,7 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode
 
+from roll_vec.registration import ENVIRONMENTS
 from tests.envs.minigrid_episodes import (
     IDS,
     Episodes,
@@ -22,15 +23,17 @@ from tests.envs.minigrid_episodes import (
     longest_limit,
     play_original,
     play_ours,
+    record_solver,
 )
 
-NUM_ENVS = 20
+NUM_ENVS, SOLVER_STEPS = 20, 200
 
 
 def plays(id: str, episodes: int, max_steps: int) -> Iterator[Episodes]:
     """Compare the plays of an id, and yield them.
 
-    Those of the game's own limit are last: one of two environments in each way.
+    Those of the game's own limit are last: of two environments in each way, and of
+    our solver's actions, which reach ends that random play does not.
 
     Raises
     ------
@@ -43,9 +46,12 @@ def plays(id: str, episodes: int, max_steps: int) -> Iterator[Episodes]:
     steps = longest_limit(id, 2) + 3
     for way in ("idle", "seeker"):
         yield _compare(id, way, steps, 2)
+    if hasattr(ENVIRONMENTS[id].load(), "solve"):
+        actions = record_solver(id, SOLVER_STEPS, 4)
+        yield _compare(id, actions, *actions.shape)
 
 
-def _compare(id: str, way: str, steps: int, num_envs: int, **keywords: Any) -> Episodes:
+def _compare(id: str, way: Any, steps: int, num_envs: int, **keywords: Any) -> Episodes:
     theirs = play_original(id, way, steps, num_envs, **keywords)
     for mode in AutoresetMode:
         ours = play_ours(id, theirs.actions, theirs.seeds, mode, **keywords)

@@ -16,6 +16,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 import roll_vec
+from roll_vec.evaluation import OraclePolicy
 from roll_vec.registration import ENVIRONMENTS
 from tests.golden import update_digest
 
@@ -158,6 +159,30 @@ class Seeker(Uniform):
         return [*actions[:-1], use]
 
 
+class Recorded:
+    """Actions that were drawn before."""
+
+    def __init__(self, actions: np.ndarray) -> None:
+        self.actions = iter(actions.tolist())
+
+    def __call__(self) -> int:
+        return next(self.actions)
+
+
+def record_solver(id: str, steps: int, num_envs: int) -> np.ndarray:
+    """Return (steps, num_envs) actions of our solver; a twentieth are random."""
+    envs = roll_vec.make_vec(id, num_envs, autoreset_mode="SameStep")
+    envs.reset(seed=SEED)
+    policy, rng = OraclePolicy(envs), np.random.default_rng(SEED)
+    actions = np.zeros((steps, num_envs), np.int64)
+    for row in actions:
+        drawn = rng.integers(envs.single_action_space.n, size=num_envs)
+        row[:] = np.where(rng.random(num_envs) < 0.05, drawn, policy(None))
+        envs.step(row)
+    envs.close()
+    return actions
+
+
 WAYS = {"uniform": Uniform, "seeker": Seeker, "idle": Idle}
 
 
@@ -210,18 +235,23 @@ def longest_limit(id: str, num_envs: int) -> int:
 
 @_silence()
 def play_original(
-    id: str, way: str, steps: int, num_envs: int, **keywords: Any
+    id: str, way: str | np.ndarray, steps: int, num_envs: int, **keywords: Any
 ) -> Episodes:
     """Play MiniGrid's own environments of an id.
 
     Number i has the seed ``SEED + i``, or the next thousand if a reset never returns.
+    The way is a name of `WAYS`, or (steps, num_envs) actions.
     """
     columns, seeds, grids = [], [], {}
     for number in range(num_envs):
         env, seed = make_original(id, **keywords), SEED + number
         while True:
+            if isinstance(way, str):
+                policy = WAYS[way](env, number)
+            else:
+                policy = Recorded(way[:, number])
             try:
-                column = _play_column(env, WAYS[way](env, number), steps, seed)
+                column = _play_column(env, policy, steps, seed)
                 break
             except _EndlessResetError:
                 seed += 1000

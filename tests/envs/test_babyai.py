@@ -149,6 +149,7 @@ def test_levels_that_cannot_be_drawn_are_errors():
         env.reset(seed=0)
 
 
+@pytest.mark.slow
 def test_instructions_of_one_kind_are_drawn():
     keywords = {"action_kinds": ("open",), "instr_kinds": ("seq",)}
     env = gymnasium.make("roll_vec/BabyAI-MiniBossLevel-v0", **keywords)
