@@ -28,6 +28,8 @@ HOLD, PICK, FACE, OPEN, NEXT, NEAR, REACH = range(7)
 # Kinds of cells.  The kind of a locked door is LOCKED plus the number of the fact that
 # a key of its colour is carried.
 EMPTY, FREE, THING, BOX, SHUT, SOLID, LOCKED = range(7)
+# What grids are in the layers of a search.
+NOW, BOUND, ESTIMATE = range(3)
 # No way; bounds are below `NUM_BUCKETS`.
 FAR = 16383
 NUM_BUCKETS = 1 << 13
@@ -36,6 +38,10 @@ NUM_BUCKETS = 1 << 13
 # thing to go to has been carried, so that it may be anywhere.
 KIND, REQUIRES, BITS, ACTION, MOVED = range(5)
 NUM_FACT_COLUMNS = 5
+# An estimate forgets that a thing was carried when it is put down; not that a key was
+# once it has opened a door, which is so many bits above.
+USED = 32
+TOGGLE = 5
 # Columns of nodes: steps from the start, the node before, the action that leads here,
 # facts, pose, carried thing, the next node of a bucket, whether the bound is that of
 # its own layer (-1: there is a shorter way), digests of the whole state and of its
@@ -124,18 +130,22 @@ def _has_near(thing_cell, f, grid, height, facts, codes):
 
 
 @kernel
-def find_progress(progress, action, carried, pose, grid, height, before, facts, codes):
-    """Return the facts that are true after an action; ``before`` was carried before it.
+def find_progress(progress, action, carried, before, pose, grid, task):
+    """Return the facts that are true after an action.
 
     Parameters
     ----------
     action : int
         -1: none yet.
+    carried, before : int
+        What is carried after the action and before it.
     grid : (num_cells,) uint32, read
         The things after the action.
+    task : tuple
+        See `measure_tasks`.
     """
-    cell = pose // 4
-    front = _ahead(cell, pose % 4, height)
+    height, table, facts, codes, _, _, _, penalty = task
+    front = _ahead(pose // 4, pose % 4, height)
     for f in range(facts.shape[0]):
         kind, only = facts[f, KIND], facts[f, ACTION]
         if (only >= 0 and only != action) or not _is_due(f, progress, facts):
@@ -150,12 +160,25 @@ def find_progress(progress, action, carried, pose, grid, height, before, facts, 
             is_true = is_true and _matches(carried, f, 0, facts, codes)
         elif kind == FACE or kind == OPEN:
             is_true = _matches(grid[front], f, 0, facts, codes)
+            is_open = table[grid[front] & (table.shape[0] - 2)] == FREE
+            is_true = is_true and (kind == FACE or is_open)
         elif kind == NEXT:
             is_true = before != 0 and carried == 0
             is_true = is_true and _matches(before, f, 0, facts, codes)
             is_true = is_true and _has_near(front, f, grid, height, facts, codes)
         if is_true:
             progress |= 1 << f
+    # The highest bit of a code is that of a lock.
+    half = table.shape[0] // 2
+    lock = table[grid[front] & (table.shape[0] - 2) | half] - LOCKED
+    if penalty > 0 and action == TOGGLE and lock >= 0:
+        progress |= 1 << lock + USED
+    if penalty > 0 and before != carried and before != 0:
+        for f in range(facts.shape[0]):
+            is_put_down = facts[f, KIND] == HOLD and progress >> f & 1 == 1
+            is_put_down = is_put_down and progress >> f + USED & 1 == 0
+            if is_put_down and _matches(before, f, 0, facts, codes):
+                progress ^= 1 << f
     return progress
 
 
@@ -211,12 +234,12 @@ def _lower_around(cell, first, last, cost, after, change, layer, task):
 
 
 @kernel
-def _seed(progress, carried, grid, is_later, layer, task):
+def _seed(progress, carried, grid, mode, layer, task):
     """Write the bounds of a progress in poses where a next fact becomes true.
 
     Parameters
     ----------
-    is_later : bool
+    mode : int
         See `_spread`.
     """
     height, table, facts, codes, kinds, heap, layers, penalty = task
@@ -273,7 +296,7 @@ def _seed(progress, carried, grid, is_later, layer, task):
                     _lower_around(cell, 0, 1, cost, after, 0, layer, task)
                 elif progress >> (kind - LOCKED) & 1:
                     # Later it may not be locked any more.
-                    hand = 0 if is_later else 1
+                    hand = int(mode == NOW)
                     _lower_around(cell, hand, 1, 1, after, 0, layer, task)
             else:
                 for k in range(9):
@@ -285,14 +308,16 @@ def _seed(progress, carried, grid, is_later, layer, task):
 
 
 @kernel
-def _spread(progress, is_later, layer, task):
+def _spread(progress, mode, layer, task):
     """Write the bounds of a progress in all poses, from those of `_seed` on.
 
     Parameters
     ----------
-    is_later : bool
-        True: things and doors may be elsewhere or open, and stop nobody.
+    mode : int
+        `NOW`: things and doors are as they are; `BOUND`: later they may be elsewhere or
+        open, and stop nobody; `ESTIMATE`: they will be as they are, but for locks.
     """
+    is_later = mode == BOUND
     height, _, _, _, kinds, heap, _, _ = task
     num_poses = layer.shape[0] // 2
     heads, links, items, size = heap
@@ -320,7 +345,7 @@ def _spread(progress, is_later, layer, task):
                     if progress >> (kind - LOCKED) & 1:
                         if is_later:
                             _lower(layer, own, value + 1, heap)
-                        elif hand == 1:
+                        elif hand == 1 or mode == ESTIMATE:
                             _lower(layer, own, value + 2, heap)
                 elif is_later or kind <= FREE:
                     _lower(layer, own, value + 1, heap)
@@ -380,8 +405,9 @@ def measure_tasks(progress, goal, carried, grid, task):
         if each & goal == goal:
             layers[each] = 0
         elif each & progress == progress:
-            _seed(each, carried, grid, penalty == 0, layers[each], task)
-            _spread(each, penalty == 0, layers[each], task)
+            mode = BOUND if penalty == 0 else ESTIMATE
+            _seed(each, carried, grid, mode, layers[each], task)
+            _spread(each, mode, layers[each], task)
 
 
 # ------------------------------------------------------------------ the search
@@ -411,7 +437,7 @@ def _bound_of(node, rows, things_at, nodes, task, cache, counters):
     """Return the bound of a node by the layer of its grid and progress."""
     height, table, _, _, kinds, _, layers, _ = task
     slots, grid_layers = cache
-    progress = nodes[node, PROGRESS]
+    progress = nodes[node, PROGRESS] & (layers.shape[0] - 1)
     hand = int(nodes[node, CARRIED] != 0) * (layers.shape[1] // 2)
     if layers[progress, hand + nodes[node, POSE]] == 0:
         # No fact may be left, where the game wants more than its tasks say.
@@ -430,8 +456,8 @@ def _bound_of(node, rows, things_at, nodes, task, cache, counters):
             grid_layers[slots[k, 1]],
         )
         _find_kinds(grid, table[:-1], height, kinds)
-        _seed(progress, nodes[node, CARRIED], grid, False, layer, task)
-        _spread(progress, False, layer, task)
+        _seed(progress, nodes[node, CARRIED], grid, NOW, layer, task)
+        _spread(progress, NOW, layer, task)
     return grid_layers[slots[k, 1], hand + nodes[node, POSE]]
 
 
@@ -494,12 +520,12 @@ def _copy_to_child(row, child, buffer, layout):
 
 
 @kernel
-def _add_child(child, node, action, weight, search, children, task, digests):
+def _add_child(child, node, action, weight, search, children, task, cache, digests):
     """Add the state of a child to the nodes, if it is new or this way is shorter."""
     rows, nodes, buckets, closed, counters = search
     row_bytes, row_words = rows
     buffer, layout, things_at, xs, ys, directions, carryings = children
-    height, _, facts, codes, kinds, _, layers, _ = task
+    height, _, _, _, kinds, _, layers, penalty = task
     digests[0], digests[1] = nodes[node, STATE], nodes[node, THINGS]
     row = row_bytes[node], row_words[node]
     if not _compare(row, child, buffer, layout, digests):
@@ -513,25 +539,24 @@ def _add_child(child, node, action, weight, search, children, task, digests):
     row = row_bytes[new], row_words[new]
     _copy_to_row(child, buffer, layout, row)
     grid = row_words[new, things_at : things_at + kinds.shape[0]]
-    progress = find_progress(
-        nodes[node, PROGRESS], action, carried, pose, grid, height, before, facts, codes
-    )
+    progress = nodes[node, PROGRESS]
+    progress = find_progress(progress, action, carried, before, pose, grid, task)
     hand = int(carried != 0) * (layers.shape[1] // 2)
-    bound = layers[progress, hand + pose]
-    if bound >= FAR:
+    bound = layers[progress & (layers.shape[0] - 1), hand + pose]
+    if bound >= FAR and penalty == 0:
         return
+    nodes[new, STEPS], nodes[new, PARENT], nodes[new, LAST] = steps, node, action
+    nodes[new, PROGRESS], nodes[new, POSE] = progress, pose
+    nodes[new, CARRIED], nodes[new, IS_EXACT] = carried, penalty
+    nodes[new, STATE], nodes[new, THINGS] = digests[0], digests[1]
+    if penalty > 0:
+        bound = _bound_of(new, row_words, things_at, nodes, task, cache, counters)
+        if bound >= FAR:
+            return
     counters[NODES] += 1
     if closed[slot, 1] >= 0:
         nodes[closed[slot, 1], IS_EXACT] = -1
     closed[slot, 0], closed[slot, 1] = digests[0], new
-    nodes[new, STEPS], nodes[new, PARENT], nodes[new, LAST] = steps, node, action
-    nodes[new, PROGRESS], nodes[new, POSE], nodes[new, CARRIED] = (
-        progress,
-        pose,
-        carried,
-    )
-    nodes[new, IS_EXACT] = 0
-    nodes[new, STATE], nodes[new, THINGS] = digests[0], digests[1]
     _push(new, steps + weight * bound // 2, nodes, buckets, counters)
 
 
@@ -612,7 +637,9 @@ def search_round(
         for action in range(num_actions):
             child, node = k * num_actions + action, front[k]
             if not terminations[child]:
-                _add_child(child, node, action, weight, search, children, task, digests)
+                _add_child(
+                    child, node, action, weight, search, children, task, cache, digests
+                )
             elif rewards[child] > 0:
                 steps = search[1][node, STEPS] + 1
                 if counters[BEST_NODE] < 0 or steps < counters[BEST]:

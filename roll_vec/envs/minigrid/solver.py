@@ -49,7 +49,13 @@ from roll_vec.vector.engine import NO_IDS
 
 # Searches one after the other: the penalty of `measure_tasks`, twice the weight of
 # bounds, and the states that it may meet.
-SEARCHES = ((0, 2, 1 << 14), (4, 2, 1 << 13), (4, 3, 1 << 13), (4, 6, 1 << 17))
+SEARCHES = (
+    (0, 2, 1 << 14),
+    (4, 2, 1 << 12),
+    (4, 3, 1 << 13),
+    (4, 4, 1 << 13),
+    (4, 6, 1 << 15),
+)
 _MAX_FRONT = 256
 _MAX_LAYERS = 1 << 12
 # Variables that each step writes, and on which nothing else depends.
@@ -118,7 +124,9 @@ class _Facts:
             for task in stage:
                 requires = before
                 if task.kind in (NEXT, NEAR):
-                    requires |= 1 << self._add(HOLD, 0, task.things)
+                    # In estimates it is too early to carry things of later stages.
+                    first = 0 if is_exact else before
+                    requires |= 1 << self._add(HOLD, first, task.things)
                 fact = self._add(task.kind, requires, task.things, task.others)
                 self.goal |= 1 << fact
                 if task.kind == NEXT:
@@ -325,9 +333,10 @@ def _measure(env: Row, facts: _Facts, penalty: int) -> tuple[Any, Any]:
     kinds = np.empty(grid.size, np.int64)
     task = height, facts.table, facts.facts, facts.codes, kinds, heap, layers, penalty
     pose = (env.x * height + env.y) * 4 + env.direction
-    place = pose, grid, height, carried, facts.facts, facts.codes
-    progress = search.find_progress(0, -1, carried, *place)
-    search.measure_tasks(progress, facts.goal, carried, grid, task)
+    progress = search.find_progress(0, -1, carried, carried, pose, grid, task)
+    # Estimates may forget facts.
+    known = progress if penalty == 0 else 0
+    search.measure_tasks(known, facts.goal, carried, grid, task)
     return (progress, pose, carried), task
 
 
