@@ -31,6 +31,7 @@ import contextlib
 import hashlib
 import os
 import pickle
+import re
 import shutil
 import stat
 import sys
@@ -46,6 +47,8 @@ from numba.core import config
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+
+from ._compiler import REBUILD_CALLEE, REDUCE_CALLEE
 
 try:
     import fcntl
@@ -67,6 +70,7 @@ _UNUSED_SECONDS = 30 * 24 * 60 * 60
 # Seconds of waiting for another process, which may hang, and between two looks.
 _PATIENCE = 60
 _PAUSE = 0.01
+_STEM_SIZE = 100
 # Of the package that holds this layer; kernels import nothing from above.
 _VERSION = sys.modules[__name__.partition(".")[0]].__version__
 
@@ -251,12 +255,15 @@ class KernelCache(NullCache):
 
     def load_overload(self, sig, target_context):
         """Return the stored CompileResult for a signature, or None."""
+        return self._load(sig, target_context, CompileResult._rebuild)
+
+    def _load(self, sig, target_context, rebuild):
         target_context.refresh()
         payload = self._folder.read(self._file_name(sig, target_context.codegen()))
         if payload is None:
             return None
         try:
-            return CompileResult._rebuild(target_context, *pickle.loads(payload))
+            return rebuild(target_context, *pickle.loads(payload))
         except Exception:  # whatever is odd in it, it can be made anew
             return None
 
@@ -271,6 +278,38 @@ class KernelCache(NullCache):
         settings = [str(getattr(config, name, None)) for name in _SETTINGS]
         key = repr((sig, codegen.magic_tuple(), settings)).encode()
         return f"{self._stem}-{hashlib.sha256(key).hexdigest()[:16]}.bin"
+
+
+class CalleeCache(KernelCache):
+    """The cache of a function that kernels of several games call.
+
+    Parameters
+    ----------
+    function : callable
+        Its name, and types of arguments, tell its code apart from all other.
+    folder : CacheFolder
+    """
+
+    def __init__(self, function, folder):
+        super().__init__(function, folder)
+        self._stem = re.sub(r"\W", "-", f"{self._stem[:_STEM_SIZE]}-part")
+
+    def load_overload(self, sig, target_context):
+        """Return the stored CompileResult for a signature, or None."""
+        if not (REBUILD_CALLEE and _is_plain(sig)):
+            return None
+        return self._load(sig, target_context, REBUILD_CALLEE)
+
+    def save_overload(self, sig, data):
+        """Store a CompileResult, unless it holds what is of this process."""
+        parts = _is_plain(sig) and REDUCE_CALLEE and REDUCE_CALLEE(data)
+        if parts:
+            self._folder.write(self._file_name(sig, data.codegen), dumps(parts))
+
+
+def _is_plain(sig):
+    """Return whether types have equal names in all processes: no function is one."""
+    return " at 0x" not in repr(sig)
 
 
 FOLDER = CacheFolder(Path(__file__).parent)

@@ -8,6 +8,9 @@ from numba.core.compiler import Compiler, Flags
 KernelCompiler: Any = Compiler
 CalleeCompiler: Any = Compiler
 HashedFlags: Any = Flags
+# How callees are stored, and loaded; None: they are not.
+REDUCE_CALLEE: Any = None
+REBUILD_CALLEE: Any = None
 
 # The versions of numba that the lean compiler was tried with.
 if (0, 61) <= numba.version_info[:2] <= (0, 68):
@@ -15,3 +18,4 @@ if (0, 61) <= numba.version_info[:2] <= (0, 68):
 
     KernelCompiler, CalleeCompiler = lean.KernelCompiler, lean.CalleeCompiler
     HashedFlags = lean.HashedFlags
+    REDUCE_CALLEE, REBUILD_CALLEE = lean.reduce_callee, lean.rebuild_callee

@@ -14,10 +14,12 @@ numba is replaced: other functions of the process are compiled as ever.
 
 import ctypes
 
+from llvmlite.binding import Linkage, parse_bitcode
 from numba._dynfunc import make_function
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
-from numba.core.compiler import Compiler, DefaultPassBuilder, Flags
+from numba.core.compiler import Compiler, DefaultPassBuilder, Flags, compile_result
 from numba.core.compiler_machinery import LoweringPass, register_pass
+from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import AnnotateTypes, InlineOverloads, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes
@@ -89,6 +91,85 @@ class _CalleeLibrary(_KernelLibrary):
             self._finalized = True
 
 
+def _make_placeholder(library, fndesc, env):
+    """Return a function in the place of the machine code of a callee."""
+    address = ctypes.cast(ctypes.pythonapi.PyErr_BadInternalCall, ctypes.c_void_p)
+    name, module = fndesc.qualname.split(".")[-1], fndesc.lookup_module()
+    return make_function(module, name, "", address.value, env, (library,))
+
+
+# ------------------------------------------------------------------ stored callees
+
+# Functions of this package whose names tell their code apart: those of generators.
+_OWN_NAMES = "_ZN8roll_vec7kernels3rng"
+# Names of callees that are stored, or were loaded.
+_stored_names: set[str] = set()
+
+
+def reduce_callee(result):
+    """Return what `rebuild_callee` needs to make a callee, or None if it cannot.
+
+    Parameters
+    ----------
+    result : CompileResult
+
+    Notes
+    -----
+    The code holds all that the function calls.  Other functions than stored ones become
+    its own, as numba tells them apart by a number that is one of this process.
+    """
+    library, fndesc = result.library, result.fndesc
+    module = library._get_module_for_linking().clone()
+    names = [each.name for each in module.global_variables]
+    environments = [lookup_environment(name) for name in names]
+    if (
+        library.is_emitted
+        or library.has_dynamic_globals
+        or library._reload_init
+        or any(name.startswith(RuntimeLinker.PREFIX) for name in names)
+        # Constants of Python, which are part of this process.
+        or any(each.consts for each in environments if each)
+    ):
+        return None
+    _stored_names.add(fndesc.mangled_name)
+    for function in module.functions:
+        is_known = function.name in _stored_names
+        if not (function.is_declaration or is_known):
+            if not function.name.startswith(_OWN_NAMES):
+                function.linkage = "internal"
+    # They are those of the types, and large.
+    fndesc.typemap = fndesc.calltypes = None
+    return library.name, module.as_bitcode(), fndesc, result.signature
+
+
+def rebuild_callee(target_context, name, bitcode, fndesc, signature):
+    """Return the CompileResult of a stored callee."""
+    library = _CalleeLibrary(target_context.codegen(), name)
+    library._final_module = parse_bitcode(bitcode)
+    library._finalize_final_module()
+    for function in library._final_module.functions:
+        if function.linkage == Linkage.linkonce_odr:
+            _stored_names.add(function.name)
+    environment = Environment.from_fndesc(fndesc)
+    return compile_result(
+        typing_context=target_context.typing_context,
+        target_context=target_context,
+        entry_point=_make_placeholder(library, fndesc, environment),
+        type_annotation="",
+        library=library,
+        signature=signature,
+        objectmode=False,
+        lifted=(),
+        fndesc=fndesc,
+        environment=environment,
+        reload_init=(),
+        referenced_envs=(),
+    )
+
+
+# ------------------------------------------------------------------ passes
+
+
 class _LibraryChoice(LoweringPass):
     """Choose the class of the code that the next pass makes."""
 
@@ -122,15 +203,8 @@ class _UseCalleeLibrary(_LibraryChoice):
 
         def get_executable(library, fndesc, env):
             library._ensure_finalized()
-            if library.is_emitted:
-                return emit(library, fndesc, env)
-            address = ctypes.cast(
-                ctypes.pythonapi.PyErr_BadInternalCall, ctypes.c_void_p
-            )
-            name = fndesc.qualname.split(".")[-1]
-            return make_function(
-                fndesc.lookup_module(), name, "", address.value, env, (library,)
-            )
+            make = emit if library.is_emitted else _make_placeholder
+            return make(library, fndesc, env)
 
         context.get_executable = get_executable
         return super().run_pass(state)
