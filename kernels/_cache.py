@@ -48,7 +48,7 @@ from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from ._compiler import REBUILD_CALLEE, REDUCE_CALLEE
+from ._compiler import stored
 
 try:
     import fcntl
@@ -255,23 +255,34 @@ class KernelCache(NullCache):
 
     def load_overload(self, sig, target_context):
         """Return the stored CompileResult for a signature, or None."""
-        return self._load(sig, target_context, CompileResult._rebuild)
-
-    def _load(self, sig, target_context, rebuild):
         target_context.refresh()
         payload = self._folder.read(self._file_name(sig, target_context.codegen()))
         if payload is None:
             return None
         try:
-            return rebuild(target_context, *pickle.loads(payload))
+            return self._rebuild(target_context, *pickle.loads(payload))
         except Exception:  # whatever is odd in it, it can be made anew
             return None
 
     def save_overload(self, sig, data):
         """Store a CompileResult, unless it holds addresses of this process."""
-        if not data.lifted and not data.library.has_dynamic_globals:
-            name = self._file_name(sig, data.codegen)
-            self._folder.write(name, dumps(data._reduce()))
+        values = self._reduce(data)
+        if values is not None:
+            self._folder.write(self._file_name(sig, data.codegen), dumps(values))
+
+    def _reduce(self, data):
+        parts = stored.reduce_parts(data.library) if stored else []
+        if data.lifted or data.library.has_dynamic_globals or parts is None:
+            return None
+        return parts, *data._reduce()
+
+    def _rebuild(self, target_context, parts, *values):
+        libraries = parts and stored.rebuild_parts(target_context.codegen(), parts)
+        result = CompileResult._rebuild(target_context, *values)
+        if parts:
+            # They live as long as it does.
+            result.library.parts = libraries
+        return result
 
     def _file_name(self, sig, codegen):
         """Return the name of the file for a signature and a target."""
@@ -294,22 +305,11 @@ class CalleeCache(KernelCache):
         super().__init__(function, folder)
         self._stem = re.sub(r"\W", "-", f"{self._stem[:_STEM_SIZE]}-part")
 
-    def load_overload(self, sig, target_context):
-        """Return the stored CompileResult for a signature, or None."""
-        if not (REBUILD_CALLEE and _is_plain(sig)):
-            return None
-        return self._load(sig, target_context, REBUILD_CALLEE)
+    def _reduce(self, data):
+        return stored and stored.reduce_callee(data)
 
-    def save_overload(self, sig, data):
-        """Store a CompileResult, unless it holds what is of this process."""
-        parts = _is_plain(sig) and REDUCE_CALLEE and REDUCE_CALLEE(data)
-        if parts:
-            self._folder.write(self._file_name(sig, data.codegen), dumps(parts))
-
-
-def _is_plain(sig):
-    """Return whether types have equal names in all processes: no function is one."""
-    return " at 0x" not in repr(sig)
+    def _rebuild(self, target_context, *values):
+        return stored.rebuild_callee(target_context, *values)
 
 
 FOLDER = CacheFolder(Path(__file__).parent)

@@ -8,9 +8,8 @@ from numba.core.compiler import Compiler, Flags
 KernelCompiler: Any = Compiler
 CalleeCompiler: Any = Compiler
 HashedFlags: Any = Flags
-# How callees are stored, and loaded; None: they are not.
-REDUCE_CALLEE: Any = None
-REBUILD_CALLEE: Any = None
+# The module that stores callees, and parts of kernels; None: there are none.
+stored: Any = None
 
 # The versions of numba that the lean compiler was tried with.
 if (0, 61) <= numba.version_info[:2] <= (0, 68):
@@ -18,4 +17,4 @@ if (0, 61) <= numba.version_info[:2] <= (0, 68):
 
     KernelCompiler, CalleeCompiler = lean.KernelCompiler, lean.CalleeCompiler
     HashedFlags = lean.HashedFlags
-    REDUCE_CALLEE, REBUILD_CALLEE = lean.reduce_callee, lean.rebuild_callee
+    stored = lean

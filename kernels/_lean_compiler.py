@@ -13,8 +13,11 @@ numba is replaced: other functions of the process are compiled as ever.
 """
 
 import ctypes
+import math
+import weakref
+from typing import Any
 
-from llvmlite.binding import Linkage, parse_bitcode
+from llvmlite.binding import Linkage, parse_assembly, parse_bitcode
 from numba._dynfunc import make_function
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.compiler import Compiler, DefaultPassBuilder, Flags, compile_result
@@ -46,7 +49,26 @@ class HashedFlags(Flags):
 
 
 class _KernelLibrary(JITCodeLibrary):
-    """The code of a kernel, which is optimised as a whole and not before."""
+    """The code of a kernel, which is optimised as a whole and not before.
+
+    Attributes
+    ----------
+    parts : dict of str to _CalleeLibrary
+        The large functions that it calls, by their symbols: they have machine code of
+        their own.
+    """
+
+    def __init__(self, codegen, name):
+        super().__init__(codegen, name)
+        self.parts = {}
+
+    def add_linking_library(self, library):
+        """Add the code of a function that this one calls."""
+        self.parts.update(getattr(library, "parts", {}))
+        if getattr(library, "is_part", False):
+            self.parts[library.symbol] = library
+        else:
+            super().add_linking_library(library)
 
     def _optimize_functions(self, ll_module):
         ll_module.data_layout = self._codegen._data_layout
@@ -57,10 +79,19 @@ class _CalleeLibrary(_KernelLibrary):
 
     Attributes
     ----------
+    symbol : str
+        The function.
     is_emitted : bool
+        It has machine code of its own, as it calls itself, or is a part.
+    is_large : bool
+        It becomes a part, if all that it needs is code.
+    is_part : bool
+        Kernels call its machine code: it is optimised and emitted once for all.
+    machine_code : bytes
+        Of a part.
     """
 
-    is_emitted = False
+    symbol, is_emitted, is_large, is_part, machine_code = "", False, False, False, b""
 
     def add_linking_library(self, library):
         """Add the code of a function that this one calls, but not numba's runtime.
@@ -80,15 +111,27 @@ class _CalleeLibrary(_KernelLibrary):
         super().finalize()
 
     def _optimize_final_module(self):
+        if self.is_large and not self._reload_init and _is_code(self._final_module):
+            self.is_part = self.is_emitted = True
+            _make_internal(self._final_module, self.symbol)
         if self.is_emitted:
             super()._optimize_final_module()
 
     def _finalize_final_module(self):
         if self.is_emitted:
             super()._finalize_final_module()
+            if self.is_part:
+                self.machine_code = self._get_compiled_object()
+                _parts[self.symbol] = self
         else:
             self._finalize_dynamic_globals()
             self._finalized = True
+
+    def _get_module_for_linking(self):
+        if self.is_part:
+            # For libraries of numba, which know nothing of parts.
+            return parse_assembly(str(self._codegen._create_empty_module(self.name)))
+        return super()._get_module_for_linking()
 
 
 def _make_placeholder(library, fndesc, env):
@@ -98,12 +141,84 @@ def _make_placeholder(library, fndesc, env):
     return make_function(module, name, "", address.value, env, (library,))
 
 
-# ------------------------------------------------------------------ stored callees
+# ------------------------------------------------------------------ stored code
 
-# Functions of this package whose names tell their code apart: those of generators.
-_OWN_NAMES = "_ZN8roll_vec7kernels3rng"
-# Names of callees that are stored, or were loaded.
+# The prefix of names of this package, and of those of generators, which are no callees.
+_OWN_NAMES = "_ZN8roll_vec"
+_GENERATOR_NAMES = "_ZN8roll_vec7kernels3rng"
+# Names of callees that are stored, or were loaded: they tell code apart.
 _stored_names: set[str] = set()
+# The parts of this process, by symbol.
+_parts: Any = weakref.WeakValueDictionary()
+
+
+def _is_code(module):
+    """Return whether a module holds nothing that belongs to this process.
+
+    That are addresses, and constants of Python.
+    """
+    names = [each.name for each in module.global_variables]
+    environments = map(lookup_environment, names)
+    prefixes = RuntimeLinker.PREFIX, "numba.dynamic.globals"
+    has_constants = any(each.consts for each in environments if each)
+    return not (has_constants or any(name.startswith(prefixes) for name in names))
+
+
+def _are_plain(args):
+    """Return whether the names of types tell them apart in all processes.
+
+    That of a function has its address.
+    """
+    return " at 0x" not in str(args)
+
+
+def _make_internal(module, symbol):
+    """Make functions a module's own, but for one and those whose names are unique.
+
+    numba's names have a number that tells functions of one process apart.
+    """
+    for function in module.functions:
+        name = function.name
+        is_unique = name in _stored_names or name.startswith(_GENERATOR_NAMES)
+        if not (function.is_declaration or name == symbol or is_unique):
+            function.linkage = "internal"
+
+
+def reduce_parts(library):
+    """Return what `rebuild_parts` needs to make the parts that code calls.
+
+    None if it calls a function of this package that is no part of it.
+    """
+    parts = getattr(library, "parts", {})
+    for each in library._final_module.functions:
+        is_own = each.is_declaration and each.name.startswith(_OWN_NAMES)
+        if is_own and each.name not in parts:
+            return None
+    if getattr(library, "is_part", False):
+        parts = {**parts, library.symbol: library}
+    return [
+        (symbol, each.name, each.machine_code, list(each.parts))
+        for symbol, each in parts.items()
+    ]
+
+
+def rebuild_parts(codegen, values):
+    """Return the stored parts, by symbol; those that the process has stay."""
+    parts = {}
+    for symbol, name, machine_code, _ in values:
+        library = _parts.get(symbol)
+        if library is None:
+            library = _CalleeLibrary(codegen, name)
+            library.symbol, library.is_part, library.is_emitted = symbol, True, True
+            library.enable_object_caching()
+            library._set_compiled_object(machine_code)
+            JITCodeLibrary._finalize_final_module(library)
+            library.machine_code = machine_code
+        parts[symbol] = library
+    for symbol, _, _, names in values:
+        parts[symbol].parts = {name: parts[name] for name in names}
+    _parts.update(parts)
+    return parts
 
 
 def reduce_callee(result):
@@ -112,44 +227,36 @@ def reduce_callee(result):
     Parameters
     ----------
     result : CompileResult
-
-    Notes
-    -----
-    The code holds all that the function calls.  Other functions than stored ones become
-    its own, as numba tells them apart by a number that is one of this process.
     """
-    library, fndesc = result.library, result.fndesc
-    module = library._get_module_for_linking().clone()
-    names = [each.name for each in module.global_variables]
-    environments = [lookup_environment(name) for name in names]
-    if (
-        library.is_emitted
-        or library.has_dynamic_globals
-        or library._reload_init
-        or any(name.startswith(RuntimeLinker.PREFIX) for name in names)
-        # Constants of Python, which are part of this process.
-        or any(each.consts for each in environments if each)
-    ):
+    library, fndesc, bitcode = result.library, result.fndesc, b""
+    parts = reduce_parts(library)
+    if parts is None or not _are_plain(fndesc.argtypes):
         return None
-    _stored_names.add(fndesc.mangled_name)
-    for function in module.functions:
-        is_known = function.name in _stored_names
-        if not (function.is_declaration or is_known):
-            if not function.name.startswith(_OWN_NAMES):
-                function.linkage = "internal"
+    if not library.is_part:
+        module = library._get_module_for_linking().clone()
+        if library.is_emitted or library._reload_init or not _is_code(module):
+            return None
+        _stored_names.add(fndesc.mangled_name)
+        _make_internal(module, fndesc.mangled_name)
+        bitcode = module.as_bitcode()
     # They are those of the types, and large.
     fndesc.typemap = fndesc.calltypes = None
-    return library.name, module.as_bitcode(), fndesc, result.signature
+    return library.name, bitcode, parts, fndesc, result.signature
 
 
-def rebuild_callee(target_context, name, bitcode, fndesc, signature):
+def rebuild_callee(target_context, name, bitcode, values, fndesc, signature):
     """Return the CompileResult of a stored callee."""
-    library = _CalleeLibrary(target_context.codegen(), name)
-    library._final_module = parse_bitcode(bitcode)
-    library._finalize_final_module()
-    for function in library._final_module.functions:
-        if function.linkage == Linkage.linkonce_odr:
-            _stored_names.add(function.name)
+    codegen = target_context.codegen()
+    parts = rebuild_parts(codegen, values)
+    if bitcode:
+        library = _CalleeLibrary(codegen, name)
+        library.parts, library._final_module = parts, parse_bitcode(bitcode)
+        library._finalize_final_module()
+        for function in library._final_module.functions:
+            if function.linkage == Linkage.linkonce_odr:
+                _stored_names.add(function.name)
+    else:
+        library = parts[fndesc.mangled_name]
     environment = Environment.from_fndesc(fndesc)
     return compile_result(
         typing_context=target_context.typing_context,
@@ -202,12 +309,17 @@ class _UseCalleeLibrary(_LibraryChoice):
         emit = context.get_executable
 
         def get_executable(library, fndesc, env):
+            library.symbol = fndesc.mangled_name
             library._ensure_finalized()
             make = emit if library.is_emitted else _make_placeholder
             return make(library, fndesc, env)
 
         context.get_executable = get_executable
-        return super().run_pass(state)
+        super().run_pass(state)
+        size = sum(len(block.body) for block in state.func_ir.blocks.values())
+        is_large = size >= state.pipeline.part_size
+        state.library.is_large = is_large and _are_plain(state.args)
+        return True
 
 
 class KernelCompiler(Compiler):
@@ -234,6 +346,13 @@ class KernelCompiler(Compiler):
 
 
 class CalleeCompiler(KernelCompiler):
-    """The compiler of a function that kernels call, and Python does not."""
+    """The compiler of a function that kernels call, and Python does not.
 
+    Attributes
+    ----------
+    part_size : float
+        Functions with so many statements of numba's become parts, see `_CalleeLibrary`.
+    """
+
+    part_size = math.inf
     _choice = _UseCalleeLibrary
