@@ -16,7 +16,7 @@ from numba.core.imputils import lower_constant
 from numba.core.registry import CPUDispatcher
 
 from ._cache import FOLDER, CalleeCache, KernelCache
-from ._compiler import CalleeCompiler, HashedFlags, KernelCompiler
+from ._compiler import CalleeCompiler, HashedFlags, KernelCompiler, PartCompiler
 from ._notice import NOTICE
 from .signals import signal_delay
 
@@ -240,7 +240,7 @@ def allow_overflow(call: _Call) -> _Call:
 class _Function:
     """A function that kernels call; called from Python it runs as Python."""
 
-    is_shared = False
+    is_shared, compiler = False, CalleeCompiler
 
     def __init__(self, py_func):
         functools.update_wrapper(self, py_func)
@@ -254,7 +254,7 @@ class _Function:
     @functools.cached_property
     def callee(self):
         """The compiled form."""
-        return _Callee(self)
+        return _Callee(self, self.compiler)
 
     @property
     def _numba_type_(self):
@@ -302,9 +302,22 @@ class _PlainKernel(_Function):
             return self.py_func(*args)
 
 
-def plain_kernel(function):
+def plain_kernel(function=None, *, is_part=False):
     """Return a function that kernels call, and that Python runs as Python.
 
     For functions that Python calls rarely: it does not wait until they are compiled.
+
+    Parameters
+    ----------
+    function : callable
+    is_part : bool
+        It has machine code of its own, which kernels call, and is no part of theirs.
     """
-    return _PlainKernel(function) if IS_COMPILED else function
+    if function is None:
+        return functools.partial(plain_kernel, is_part=is_part)
+    if not IS_COMPILED:
+        return function
+    result = _PlainKernel(function)
+    if is_part:
+        result.compiler = PartCompiler
+    return result

@@ -356,3 +356,9 @@ class CalleeCompiler(KernelCompiler):
 
     part_size = math.inf
     _choice = _UseCalleeLibrary
+
+
+class PartCompiler(CalleeCompiler):
+    """The compiler of a function that kernels call as machine code."""
+
+    part_size = 0

@@ -72,6 +72,18 @@ def pcg_range(rng_states, i, low, high):
 
 
 @plain_kernel
+def draw_integer(rng_states, i, low, high):
+    """Return the next int in [low, high), after a check of the bounds.
+
+    The fractions of floats are cut.
+    """
+    is_small = _LEAST <= low < _LIMIT and _LEAST <= high < _LIMIT
+    if not is_small or int(low) >= int(high):
+        raise ValueError(BAD_INTEGERS)
+    return int(pcg_range(rng_states, i, int(low), int(high)))
+
+
+@plain_kernel
 def pcg_normal(rng_states, i):
     """Return the next float64 of the standard normal distribution.
 
@@ -118,13 +130,6 @@ def pcg_interval(rng_states, i, most):
 
 
 # ------------------------------------------------------------------ arguments
-
-
-def check_range(low, high):
-    """Check the bounds of an integer; the fractions of floats are cut."""
-    is_small = _LEAST <= low < _LIMIT and _LEAST <= high < _LIMIT
-    if not is_small or int(low) >= int(high):
-        raise ValueError(BAD_INTEGERS)
 
 
 def check_count(count):
@@ -229,10 +234,8 @@ class PlainGenerator:
     def integers(self, low, high=None):
         """Return an int in [low, high), or in [0, low)."""
         if high is None:
-            check_range(0, low)
-            return int(pcg_range(self._words, self._number, 0, int(low)))
-        check_range(low, high)
-        return int(pcg_range(self._words, self._number, int(low), int(high)))
+            return draw_integer(self._words, self._number, 0, low)
+        return draw_integer(self._words, self._number, low, high)
 
     def choice(self, a, p=None):
         """Return an int in [0, a), or an item of a.
