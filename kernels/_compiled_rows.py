@@ -496,7 +496,7 @@ class RuleCompiler(CalleeCompiler):
 
     # Rules may have closures.
     unused = ()
-    part_size = 200
+    part_size = 150
 
     def define_pipelines(self):
         """Return the passes of numba and of callees, and these."""
