@@ -57,23 +57,26 @@ def _lower_callee(context, _builder, _callee, _value):
 
 
 class _Callee(CPUDispatcher):
-    """A kernel as other kernels call it: Python cannot, and it is not cached.
+    """A kernel as other kernels call it: Python cannot.
 
     It has no code that converts Python objects, and it is part of the machine code of
-    each kernel that calls it.
+    each kernel that calls it.  What several games call is stored in this form, too.
 
     Parameters
     ----------
     owner : _Kernel
     compiler : type
+    is_shared : bool
+        Kernels of several games call it, and its name and types tell its code apart: it
+        is stored.
     """
 
-    def __init__(self, owner, compiler=CalleeCompiler):
+    def __init__(self, owner, compiler, is_shared):
         options = {**owner.targetoptions, "no_cpython_wrapper": True}
         super().__init__(owner.py_func, {}, options, compiler)
         self._compiler._customize_flags = HashedFlags  # type: ignore[attr-defined]
         self._owner_overloads = owner.overloads
-        if owner.is_shared:
+        if is_shared:
             self._cache = CalleeCache(owner.py_func, FOLDER)
 
     def get_call_template(self, args, kws):
@@ -99,7 +102,7 @@ class _Callee(CPUDispatcher):
         return args
 
 
-class _Failures(dict):
+class _Failures(dict[Any, Any]):
     """Errors of compilations by types, and by whether rows are narrowed."""
 
     def __getitem__(self, key):
@@ -110,7 +113,7 @@ class _Failures(dict):
 
 
 class _RuleCallee(_Callee):
-    """A rule as kernels call it: its rows have the names that it uses, and it is stored.
+    """A rule as kernels call it: rows have the names alone that it uses.
 
     Attributes
     ----------
@@ -119,12 +122,14 @@ class _RuleCallee(_Callee):
         no rule is compiled.
     """
 
-    narrows = None
+    narrows: bool | None = None
 
     def __init__(self, owner):
-        from ._compiled_rows import RuleCompiler, narrow
+        from ._compiled_rows import RuleCompiler, StoredRuleCompiler, narrow
 
-        super().__init__(owner, RuleCompiler)
+        is_shared = owner.digest != ""
+        compiler = StoredRuleCompiler if is_shared else RuleCompiler
+        super().__init__(owner, compiler, is_shared)
         self._compiler._failed_cache = _Failures()  # type: ignore[attr-defined]
         self._names, self._narrow_rows = owner.names, narrow
 
@@ -141,6 +146,8 @@ class _RuleCallee(_Callee):
             return super().get_call_template(args, kws)
         except NumbaError:
             _RuleCallee.narrows = False
+            # Calls that have failed, which numba would not try again.
+            getattr(self.typingctx.callstack, "_fail_cache", {}).clear()
             return super().get_call_template(args, kws)
         finally:
             _RuleCallee.narrows = None
@@ -174,8 +181,8 @@ class _Kernel(CPUDispatcher):
         self._cache = KernelCache(py_func, FOLDER)
         # A closure is of one game; what allocates is not linked with numba's runtime.
         is_closure = "<locals>" in py_func.__qualname__
-        self.is_shared = not (is_closure or self.targetoptions["_nrt"])
-        self.callee = _Callee(self)
+        is_shared = not (is_closure or self.targetoptions["_nrt"])
+        self.callee = _Callee(self, CalleeCompiler, is_shared)
 
     def _compile_for_args(self, *args, **kws):
         """Load or compile the kernel for a first call from Python.
@@ -238,9 +245,15 @@ def allow_overflow(call: _Call) -> _Call:
 
 
 class _Function:
-    """A function that kernels call; called from Python it runs as Python."""
+    """A function that kernels call; called from Python it runs as Python.
 
-    is_shared, compiler = False, CalleeCompiler
+    Attributes
+    ----------
+    callee : _Callee
+        The compiled form.
+    """
+
+    callee: Any
 
     def __init__(self, py_func):
         functools.update_wrapper(self, py_func)
@@ -250,11 +263,6 @@ class _Function:
     def __call__(self, *args, **keywords):
         """Run the function as Python."""
         return self.py_func(*args, **keywords)
-
-    @functools.cached_property
-    def callee(self):
-        """The compiled form."""
-        return _Callee(self, self.compiler)
 
     @property
     def _numba_type_(self):
@@ -280,12 +288,8 @@ class Rule(_Function):
         rows have all variables, and its code is not stored.
     """
 
-    names, digest = frozenset(), ""
-
-    @property
-    def is_shared(self):
-        """Whether its machine code is stored."""
-        return self.digest != ""
+    names: frozenset[str] = frozenset()
+    digest = ""
 
     @functools.cached_property
     def callee(self):
@@ -294,7 +298,12 @@ class Rule(_Function):
 
 
 class _PlainKernel(_Function):
-    is_shared = True
+    compiler = CalleeCompiler
+
+    @functools.cached_property
+    def callee(self):
+        """The compiled form."""
+        return _Callee(self, self.compiler, True)
 
     def __call__(self, *args):
         """Run the function as Python, also for arrays of numbers."""
