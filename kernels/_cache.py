@@ -15,6 +15,9 @@ versions of Python, numpy and numba.  A file holds one kernel for one signature,
 and set of numba's settings: a SHA-256, then the payload, a pickle.  The hash covers the
 names of the folder and the file as well: no file stands in for another one.
 
+Functions that kernels of several games call have files, too, whose names end in
+``part``: rules by the digest of their code, and kernels of this package.
+
 Nothing is read from a folder that another user could have filled: the folder, and the
 one of all versions above it, must be this user's or root's, and closed to others.
 `NUMBA_CACHE_DIR` itself must be a folder where others cannot rename what is yours: as

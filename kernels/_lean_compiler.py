@@ -7,6 +7,14 @@ Python calls is optimised once, with all that it calls.  Some passes over the so
 left out.  The first reset and step of Sokoban take a third less of the processor's time
 so, and all results are the same.
 
+Large rules are the exception, see `PartCompiler`: they are machine code of their own,
+which is emitted once for all kernels that call it.
+
+Callees are stored on disk, as bitcode, or as machine code where they are parts, so that
+a process need not compile what another one has.  numba tells functions of one name
+apart by a number that is one of the process: stored code keeps names that are unique
+everywhere, those with the digest of a rule, and all other functions become its own.
+
 The hazard: these are subclasses of classes that are no interface of numba.  With a
 version that was not tried `_compiler` has numba's compiler in their place.  Nothing of
 numba is replaced: other functions of the process are compiled as ever.
