@@ -27,6 +27,7 @@ from typing import Any
 
 from llvmlite.binding import Linkage, parse_assembly, parse_bitcode
 from numba._dynfunc import make_function
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.compiler import Compiler, DefaultPassBuilder, Flags, compile_result
 from numba.core.compiler_machinery import LoweringPass, register_pass
@@ -119,7 +120,7 @@ class _CalleeLibrary(_KernelLibrary):
         super().finalize()
 
     def _optimize_final_module(self):
-        if self.is_large and not self._reload_init and _is_code(self._final_module):
+        if self.is_large and _is_code(self._final_module):
             self.is_part = self.is_emitted = True
             _make_internal(self._final_module, self.symbol)
         if self.is_emitted:
@@ -175,8 +176,13 @@ def _is_code(module):
 def _are_plain(args):
     """Return whether the names of types tell them apart in all processes.
 
-    That of a function has its address.
+    That of a function has its address, that of a named tuple does not tell its class.
     """
+    for each in args:
+        if isinstance(each, types.BaseNamedTuple):
+            return False
+        if isinstance(each, types.BaseTuple) and not _are_plain(each.types):
+            return False
     return " at 0x" not in str(args)
 
 
@@ -242,7 +248,7 @@ def reduce_callee(result):
         return None
     if not library.is_part:
         module = library._get_module_for_linking().clone()
-        if library.is_emitted or library._reload_init or not _is_code(module):
+        if library.is_emitted or result.reload_init or not _is_code(module):
             return None
         _stored_names.add(fndesc.mangled_name)
         _make_internal(module, fndesc.mangled_name)
