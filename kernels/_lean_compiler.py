@@ -181,7 +181,7 @@ def _are_plain(args):
     for each in args:
         if isinstance(each, types.BaseNamedTuple):
             return False
-        if isinstance(each, types.BaseTuple) and not _are_plain(each.types):
+        if not _are_plain(getattr(each, "types", ())):
             return False
     return " at 0x" not in str(args)
 

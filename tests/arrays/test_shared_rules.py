@@ -210,7 +210,9 @@ def test_a_damaged_file_is_no_rule(play, tmp_path, monkeypatch):
     for number, path in enumerate(stored_rules(tmp_path)):
         content = path.read_bytes()
         if number % 3 == 0:
-            path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+            middle = len(content) // 2
+            flip = bytes([content[middle] ^ 1])
+            path.write_bytes(content[:middle] + flip + content[middle + 1 :])
         elif number % 3 == 1:
             path.write_bytes(b"")
         else:
