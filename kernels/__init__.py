@@ -72,6 +72,21 @@ Two forms of a kernel
     to numba.  So a new game's first call takes half the time, see `_jit`.  The second
     form is no machine code, but a part of that of the first, see `_lean_compiler`.
 
+Narrow rows
+    A rule is compiled for a row that has the variables and options alone which it, and
+    the rules that it calls, mention.  Options are values of the row, no constants.  So
+    a helper of a base has the same types in each of its games, and its code has one
+    name: a digest of the rule and of what it reads.  `_cache` stores this code, and
+    another game loads it: MiniGrid's MultiRoom after DoorKey takes half of the time to
+    compile.  A mistake is compiled again for whole rows: its message names all.
+
+Parts
+    A large rule is optimised and emitted once: kernels call its machine code.  The file
+    of a kernel holds the parts that it calls, so that it needs no other file.  LLVM
+    would not inline functions of this size.  Where a call is frequent and the function
+    small, a part costs: a draw of an integer as a part made steps 7 % slower, and so
+    its rare half is one.  See `_lean_compiler`.
+
 None as a type
     ``if workspace is None``: numba compiles only the branch that the type of the
     argument leaves.  So room generation for small rooms leaves out the search for large

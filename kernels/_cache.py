@@ -15,6 +15,9 @@ versions of Python, numpy and numba.  A file holds one kernel for one signature,
 and set of numba's settings: a SHA-256, then the payload, a pickle.  The hash covers the
 names of the folder and the file as well: no file stands in for another one.
 
+Functions that kernels of several games call have files, too, whose names end in
+``part``: rules by the digest of their code, and kernels of this package.
+
 Nothing is read from a folder that another user could have filled: the folder, and the
 one of all versions above it, must be this user's or root's, and closed to others.
 `NUMBA_CACHE_DIR` itself must be a folder where others cannot rename what is yours: as
@@ -31,6 +34,7 @@ import contextlib
 import hashlib
 import os
 import pickle
+import re
 import shutil
 import stat
 import sys
@@ -46,6 +50,8 @@ from numba.core import config
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+
+from ._compiler import stored
 
 try:
     import fcntl
@@ -67,6 +73,7 @@ _UNUSED_SECONDS = 30 * 24 * 60 * 60
 # Seconds of waiting for another process, which may hang, and between two looks.
 _PATIENCE = 60
 _PAUSE = 0.01
+_STEM_SIZE = 100
 # Of the package that holds this layer; kernels import nothing from above.
 _VERSION = sys.modules[__name__.partition(".")[0]].__version__
 
@@ -256,21 +263,56 @@ class KernelCache(NullCache):
         if payload is None:
             return None
         try:
-            return CompileResult._rebuild(target_context, *pickle.loads(payload))
+            return self._rebuild(target_context, *pickle.loads(payload))
         except Exception:  # whatever is odd in it, it can be made anew
             return None
 
     def save_overload(self, sig, data):
         """Store a CompileResult, unless it holds addresses of this process."""
-        if not data.lifted and not data.library.has_dynamic_globals:
-            name = self._file_name(sig, data.codegen)
-            self._folder.write(name, dumps(data._reduce()))
+        values = self._reduce(data)
+        if values is not None:
+            self._folder.write(self._file_name(sig, data.codegen), dumps(values))
+
+    def _reduce(self, data):
+        parts = stored.reduce_parts(data.library) if stored else []
+        if data.lifted or data.library.has_dynamic_globals or parts is None:
+            return None
+        return parts, *data._reduce()
+
+    def _rebuild(self, target_context, parts, *values):
+        libraries = parts and stored.rebuild_parts(target_context.codegen(), parts)
+        result = CompileResult._rebuild(target_context, *values)
+        if parts:
+            # They live as long as it does.
+            result.library.parts = libraries
+        return result
 
     def _file_name(self, sig, codegen):
         """Return the name of the file for a signature and a target."""
         settings = [str(getattr(config, name, None)) for name in _SETTINGS]
         key = repr((sig, codegen.magic_tuple(), settings)).encode()
         return f"{self._stem}-{hashlib.sha256(key).hexdigest()[:16]}.bin"
+
+
+class CalleeCache(KernelCache):
+    """The cache of a function that kernels of several games call.
+
+    Parameters
+    ----------
+    function : callable
+        Its name, and types of arguments, tell its code apart from all other.
+    folder : CacheFolder
+    """
+
+    def __init__(self, function, folder):
+        super().__init__(function, folder)
+        self._stem = re.sub(r"\W", "-", f"{self._stem[:_STEM_SIZE]}-part")
+
+    def _reduce(self, data):
+        return stored and stored.reduce_callee(data)
+
+    def _rebuild(self, target_context, *values):
+        return stored.rebuild_callee(target_context, *values)
 
 
 FOLDER = CacheFolder(Path(__file__).parent)

@@ -10,10 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numba.core import config, event, types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaError
+from numba.core.extending import models, register_model
+from numba.core.imputils import lower_constant
 from numba.core.registry import CPUDispatcher
 
-from ._cache import FOLDER, KernelCache
-from ._compiler import CalleeCompiler, HashedFlags, KernelCompiler
+from ._cache import FOLDER, CalleeCache, KernelCache
+from ._compiler import CalleeCompiler, HashedFlags, KernelCompiler, PartCompiler
 from ._notice import NOTICE
 from .signals import signal_delay
 
@@ -38,23 +41,43 @@ if hasattr(os, "register_at_fork"):
 _OPTIONS = {"nopython": True, "nogil": True, "no_cfunc_wrapper": True, "_nrt": False}
 
 
+class _CalleeType(types.Dispatcher):
+    """The type of a callee: a name for it, and nothing at run time.
+
+    numba's has the address of a dispatcher, which is that of one process.
+    """
+
+
+register_model(_CalleeType)(models.OpaqueModel)
+
+
+@lower_constant(_CalleeType)
+def _lower_callee(context, _builder, _callee, _value):
+    return context.get_dummy_value()
+
+
 class _Callee(CPUDispatcher):
-    """A kernel as other kernels call it: Python cannot, and it is not cached.
+    """A kernel as other kernels call it: Python cannot.
 
     It has no code that converts Python objects, and it is part of the machine code of
-    each kernel that calls it.
+    each kernel that calls it.  What several games call is stored in this form, too.
 
     Parameters
     ----------
     owner : _Kernel
     compiler : type
+    is_shared : bool
+        Kernels of several games call it, and its name and types tell its code apart: it
+        is stored.
     """
 
-    def __init__(self, owner, compiler=CalleeCompiler):
+    def __init__(self, owner, compiler, is_shared):
         options = {**owner.targetoptions, "no_cpython_wrapper": True}
         super().__init__(owner.py_func, {}, options, compiler)
         self._compiler._customize_flags = HashedFlags  # type: ignore[attr-defined]
         self._owner_overloads = owner.overloads
+        if is_shared:
+            self._cache = CalleeCache(owner.py_func, FOLDER)
 
     def get_call_template(self, args, kws):
         """Return the signature for a call with arguments of these types.
@@ -63,11 +86,74 @@ class _Callee(CPUDispatcher):
         kernel once more: ``mt_randbelow`` four times.  A kernel that Python has
         called is not compiled again.
         """
-        args = tuple(map(types.unliteral, args))
-        kws = {name: types.unliteral(value) for name, value in dict(kws).items()}
+        every = self._narrow(tuple(map(types.unliteral, (*args, *dict(kws).values()))))
+        args, kws = every[: len(args)], dict(zip(kws, every[len(args) :], strict=True))
         if args not in self.overloads and args in self._owner_overloads:
             self.add_overload(self._owner_overloads[args])
         return super().get_call_template(args, kws)
+
+    @property
+    def _numba_type_(self):
+        """The type of this function in kernels."""
+        return _CalleeType(self)
+
+    def _narrow(self, args):
+        """Return the types of arguments for which the function is compiled."""
+        return args
+
+
+class _Failures(dict[Any, Any]):
+    """Errors of compilations by types, and by whether rows are narrowed."""
+
+    def __getitem__(self, key):
+        return super().__getitem__((key, _RuleCallee.narrows))
+
+    def __setitem__(self, key, error):
+        super().__setitem__((key, _RuleCallee.narrows), error)
+
+
+class _RuleCallee(_Callee):
+    """A rule as kernels call it: rows have the names alone that it uses.
+
+    Attributes
+    ----------
+    narrows : bool or None
+        Of all rules, while numba's lock is held: whether rows are narrowed; None while
+        no rule is compiled.
+    """
+
+    narrows: bool | None = None
+
+    def __init__(self, owner):
+        from ._compiled_rows import RuleCompiler, StoredRuleCompiler, narrow
+
+        is_shared = owner.digest != ""
+        compiler = StoredRuleCompiler if is_shared else RuleCompiler
+        super().__init__(owner, compiler, is_shared)
+        self._compiler._failed_cache = _Failures()  # type: ignore[attr-defined]
+        self._names, self._narrow_rows = owner.names, narrow
+
+    def get_call_template(self, args, kws):
+        """Return the signature for a call with arguments of these types.
+
+        What cannot be compiled is tried with whole rows: so the message names all that
+        they have, and a rule may do what its names do not tell, as to return a row.
+        """
+        if _RuleCallee.narrows is not None:  # a rule calls this one
+            return super().get_call_template(args, kws)
+        try:
+            _RuleCallee.narrows = bool(self._names)
+            return super().get_call_template(args, kws)
+        except NumbaError:
+            _RuleCallee.narrows = False
+            # Calls that have failed, which numba would not try again.
+            getattr(self.typingctx.callstack, "_fail_cache", {}).clear()
+            return super().get_call_template(args, kws)
+        finally:
+            _RuleCallee.narrows = None
+
+    def _narrow(self, args):
+        return self._narrow_rows(args, self._names) if self.narrows else args
 
 
 @contextlib.contextmanager
@@ -93,7 +179,10 @@ class _Kernel(CPUDispatcher):
         super().__init__(py_func, locals or {}, targetoptions, KernelCompiler)
         self._compiler._customize_flags = HashedFlags  # type: ignore[attr-defined]
         self._cache = KernelCache(py_func, FOLDER)
-        self.callee = _Callee(self)
+        # A closure is of one game; what allocates is not linked with numba's runtime.
+        is_closure = "<locals>" in py_func.__qualname__
+        is_shared = not (is_closure or self.targetoptions["_nrt"])
+        self.callee = _Callee(self, CalleeCompiler, is_shared)
 
     def _compile_for_args(self, *args, **kws):
         """Load or compile the kernel for a first call from Python.
@@ -156,7 +245,15 @@ def allow_overflow(call: _Call) -> _Call:
 
 
 class _Function:
-    """A function that kernels call; called from Python it runs as Python."""
+    """A function that kernels call; called from Python it runs as Python.
+
+    Attributes
+    ----------
+    callee : _Callee
+        The compiled form.
+    """
+
+    callee: Any
 
     def __init__(self, py_func):
         functools.update_wrapper(self, py_func)
@@ -166,11 +263,6 @@ class _Function:
     def __call__(self, *args, **keywords):
         """Run the function as Python."""
         return self.py_func(*args, **keywords)
-
-    @functools.cached_property
-    def callee(self):
-        """The compiled form."""
-        return _Callee(self)
 
     @property
     def _numba_type_(self):
@@ -184,26 +276,57 @@ class Rule(_Function):
     Parameters
     ----------
     py_func : callable
+
+    Attributes
+    ----------
+    names : frozenset of str
+        All names that it, and the rules that it calls, mention.  Rows that it gets have
+        these variables and options alone, so that it has the same types in all classes
+        that have these.
+    digest : str
+        Of all that its machine code depends on, beside types; "": it is not known, so
+        rows have all variables, and its code is not stored.
     """
+
+    names: frozenset[str] = frozenset()
+    digest = ""
 
     @functools.cached_property
     def callee(self):
         """The compiled form."""
-        from ._compiled_rows import RuleCompiler
-
-        return _Callee(self, RuleCompiler)
+        return _RuleCallee(self)
 
 
 class _PlainKernel(_Function):
+    compiler = CalleeCompiler
+
+    @functools.cached_property
+    def callee(self):
+        """The compiled form."""
+        return _Callee(self, self.compiler, True)
+
     def __call__(self, *args):
         """Run the function as Python, also for arrays of numbers."""
         with np.errstate(over="ignore"):
             return self.py_func(*args)
 
 
-def plain_kernel(function):
+def plain_kernel(function=None, *, is_part=False):
     """Return a function that kernels call, and that Python runs as Python.
 
     For functions that Python calls rarely: it does not wait until they are compiled.
+
+    Parameters
+    ----------
+    function : callable
+    is_part : bool
+        It has machine code of its own, which kernels call, and is no part of theirs.
     """
-    return _PlainKernel(function) if IS_COMPILED else function
+    if function is None:
+        return functools.partial(plain_kernel, is_part=is_part)
+    if not IS_COMPILED:
+        return function
+    result = _PlainKernel(function)
+    if is_part:
+        result.compiler = PartCompiler
+    return result

@@ -22,7 +22,15 @@ def _call_compiled(typing_context, number, marks, i, rule, arguments):
     def lower(context, builder, sig, args):
         compiled = rule.dispatcher.overloads[own.args]
         context.add_linking_libs([compiled.library])
-        values = cgutils.unpack_tuple(builder, args[4], len(own.args))
+        values = [
+            context.cast(builder, value, source, target)
+            for value, source, target in zip(
+                cgutils.unpack_tuple(builder, args[4], len(own.args)),
+                arguments.types,
+                own.args,
+                strict=True,
+            )
+        ]
         status, result = context.call_internal_no_propagate(
             builder, compiled.fndesc, own, values
         )

@@ -66,9 +66,12 @@ def must_write_items(name):
     return f"{name} is an array: write its items, {name}[...] = ..."
 
 
+FIELD = "item_"
+
+
 def field_name(number):
     """Return the name of item ``number`` of a row that stands for a tuple."""
-    return f"item_{number}"
+    return f"{FIELD}{number}"
 
 
 def unknown_name(name, variables, options):

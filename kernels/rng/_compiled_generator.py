@@ -111,7 +111,7 @@ def _check_shuffled(x):
     return lambda x: None
 
 
-for _name in ("range", "count", "probabilities", "uniform", "deviation"):
+for _name in ("count", "probabilities", "uniform", "deviation"):
     register_jitable(getattr(generator, f"check_{_name}"))
 
 

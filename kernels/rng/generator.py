@@ -48,6 +48,26 @@ _MASK32, _MASK52 = _U((1 << 32) - 1), _U((1 << 52) - 1)
 
 
 @allow_overflow
+@plain_kernel(is_part=True)
+def _pcg_wide_range(rng_states, i, most):
+    """Return the next int64 in [0, most], where most is at least 2**32 - 1.
+
+    It is rare, and half of the code of a draw: callers get along without it.
+    """
+    if most == _MASK32:
+        return np.int64(_pcg_next32(rng_states, i))
+    count = most + _1
+    word = pcg_next(rng_states, i)
+    if count == _0:
+        return np.int64(word)
+    if word * count < count:
+        threshold = (_U(0) - count) % count
+        while word * count < threshold:
+            word = pcg_next(rng_states, i)
+    return np.int64(_multiply_high(word, count))
+
+
+@allow_overflow
 @plain_kernel
 def pcg_range(rng_states, i, low, high):
     """Return the next int64 in [low, high), as `Generator.integers(low, high)`.
@@ -58,17 +78,7 @@ def pcg_range(rng_states, i, low, high):
     most = _U(high - 1 - low)
     if most < _MASK32:
         return low + pcg_integers(rng_states, i, most + _1)
-    if most == _MASK32:
-        return low + np.int64(_pcg_next32(rng_states, i))
-    count = most + _1
-    word = pcg_next(rng_states, i)
-    if count == _0:
-        return low + np.int64(word)
-    if word * count < count:
-        threshold = (_U(0) - count) % count
-        while word * count < threshold:
-            word = pcg_next(rng_states, i)
-    return low + np.int64(_multiply_high(word, count))
+    return low + _pcg_wide_range(rng_states, i, most)
 
 
 @plain_kernel
@@ -118,13 +128,6 @@ def pcg_interval(rng_states, i, most):
 
 
 # ------------------------------------------------------------------ arguments
-
-
-def check_range(low, high):
-    """Check the bounds of an integer; the fractions of floats are cut."""
-    is_small = _LEAST <= low < _LIMIT and _LEAST <= high < _LIMIT
-    if not is_small or int(low) >= int(high):
-        raise ValueError(BAD_INTEGERS)
 
 
 def check_count(count):
@@ -190,6 +193,15 @@ def check_shuffled(x):
 # ------------------------------------------------------------------ the methods
 
 
+@plain_kernel
+def draw_integer(rng, low, high):
+    """Return an int in [low, high); the fractions of floats are cut."""
+    is_small = _LEAST <= low < _LIMIT and _LEAST <= high < _LIMIT
+    if not is_small or int(low) >= int(high):
+        raise ValueError(BAD_INTEGERS)
+    return int(pcg_range(rng._words, rng._number, int(low), int(high)))
+
+
 class PlainGenerator:
     """One of stacked generators.
 
@@ -229,10 +241,8 @@ class PlainGenerator:
     def integers(self, low, high=None):
         """Return an int in [low, high), or in [0, low)."""
         if high is None:
-            check_range(0, low)
-            return int(pcg_range(self._words, self._number, 0, int(low)))
-        check_range(low, high)
-        return int(pcg_range(self._words, self._number, int(low), int(high)))
+            return draw_integer(self, 0, low)
+        return draw_integer(self, low, high)
 
     def choice(self, a, p=None):
         """Return an int in [0, a), or an item of a.

@@ -73,15 +73,9 @@ def copy_rules(owner: str, rules: Iterable[Rule | None]) -> RuleCode:
     """
     copier = _Copier(owner)
     copies = tuple(copier.copy(owner, each) for each in rules)
-    digest = hash_lines(copier.lines)
-    functions = [each.py_func for each in copier.copies.values()]
-    for function in functions:
-        # Symbols of machine code must differ where the code does.
-        function.__qualname__ = f"{digest}.{function.__qualname__}"
-    codes = [code for each in functions for code in _codes_of(each.__code__)]
-    names = frozenset(name for code in codes for name in code.co_names)
-    files = frozenset(code.co_filename for code in codes)
-    return RuleCode(digest, copies, names, files)
+    names: frozenset[str] = frozenset().union(*(each.names for each in copies if each))
+    files = frozenset(each.py_func.__code__.co_filename for each in copier.copies)
+    return RuleCode(hash_lines(copier.lines), copies, names, files)
 
 
 def hash_lines(lines: Iterable[str]) -> str:
@@ -211,8 +205,7 @@ class _Copier:
                     "roll_vec.rule may call itself, but no other one that calls it"
                 )
                 raise InvalidOptionError(message)
-            self._add("rule", list(self.copies).index(rule))
-            return self.copies[rule]
+            return self._use(self.copies[rule])
         function = rule.py_func
         code, name = function.__code__, f"{self._owner}.{function.__name__}"
         # Of the rule that has called it, and the others.
@@ -224,10 +217,10 @@ class _Copier:
         cells = tuple(types.CellType() for _ in code.co_freevars)
         scope: dict[str, Any] = {"__name__": _MODULE}
         copy = types.FunctionType(code, scope, function.__name__, None, cells)
-        copy.__qualname__ = function.__qualname__
         # Before what it reads, where it may stand again.
         self.copies[rule] = result = Rule(copy)
         self._callers.append(rule)
+        start = len(self.lines)
         self._add("rule", function.__qualname__)
         for part in _codes_of(code):
             self._add(*_describe(part))
@@ -254,7 +247,21 @@ class _Copier:
             if key in scope:
                 cell.cell_contents = scope.pop(key)
         self._callers.pop()
-        return result
+        result.names |= {each for part in _codes_of(code) for each in part.co_names}
+        # One line in the place of all: whoever calls the rule first, and of which
+        # class, the digests of both are the same.
+        result.digest = hash_lines(self.lines[start:])
+        del self.lines[start:]
+        # Symbols of machine code must differ where the code does.
+        copy.__qualname__ = f"{result.digest}.{function.__qualname__}"
+        return self._use(result)
+
+    def _use(self, rule: Rule) -> Rule:
+        """Return the copy of a rule that a rule calls: itself, without a digest yet."""
+        self._add("rule", rule.digest)
+        if self._callers:
+            self.copies[self._callers[-1]].names |= rule.names
+        return rule
 
 
 @functools.lru_cache(1000)
