@@ -506,11 +506,11 @@ class RuleCompiler(CalleeCompiler):
         return [manager]
 
 
-class StoredRuleCompiler(RuleCompiler):
-    """The compiler of rules whose names tell their code apart.
+class PartRuleCompiler(RuleCompiler):
+    """The compiler of rules that are parts if they are large.
 
-    Large ones are parts.  LLVM does not inline functions of this size: MiniGrid's steps
-    take as long as without parts, with parts of 100 statements 10 % longer.
+    LLVM does not inline functions of this size: MiniGrid's steps take as long as
+    without parts, with parts of 100 statements 10 % longer.
     """
 
     part_size = 150
