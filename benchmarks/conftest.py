@@ -26,7 +26,7 @@ if importlib.util.find_spec("pytest_benchmark") is None:
 HERE = Path(__file__).parent
 PACKAGES = (
     *("roll-vec", "numpy", "numba", "gymnasium", "ray", "envpool", "gymnax", "jumanji"),
-    *("jax", "gym-sokoban", "reasoning-gym"),
+    *("jax", "gym-sokoban", "reasoning-gym", "minigrid", "navix"),
 )
 OURS = "roll_vec"
 
@@ -84,6 +84,7 @@ class Versus:
         unit: str = "step",
         *,
         close: Callable[[], Any] = lambda: None,
+        clock: Callable[[], float] = time.perf_counter,
         **facts: Any,
     ) -> None:
         """Register work whose calls are timed.
@@ -97,15 +98,17 @@ class Versus:
         unit : str
         close : callable
             Called when the group was measured.
+        clock : callable
+            Returns seconds; of the processor, all threads, by ``time.process_time``.
         **facts
             For ``extra_info`` in the JSON.
         """
 
         def measure(calls: int) -> float:
-            start = time.perf_counter()
+            start = clock()
             for _ in range(calls):
                 work()
-            return time.perf_counter() - start
+            return clock() - start
 
         measure(1)
         self._register(measure, amount, unit, close, facts)

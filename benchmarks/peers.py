@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -35,9 +36,11 @@ INSTALL = {
     "gym_sokoban": "pip install --no-deps gym-sokoban==0.0.6",
     "reasoning_gym": "pip install reasoning-gym==0.1.25",
     "ray": "pip install 'ray>=2.40'",
+    "minigrid": "pip install minigrid==3.2.0",
+    "navix": "pip install navix==0.7.4",
 }
 # Of a call; Jumanji's steps are slower.
-GYMNAX_STEPS, JUMANJI_STEPS = 128, 16
+GYMNAX_STEPS, JUMANJI_STEPS, NAVIX_STEPS = 128, 16, 32
 # The levels of Boxoban: of each cell the fixed part, then the movable part.
 SIZE, NUM_BOXES = 10, 4
 FLOOR, WALL, TARGET = range(3)
@@ -54,6 +57,14 @@ def require(name: str) -> Any:
     return pytest.importorskip(name, reason=reason, exc_type=ImportError)
 
 
+def require_minigrid(id: str) -> str:
+    """Return an id of minigrid; skip the test if there is none."""
+    require("minigrid")
+    if id not in gymnasium.registry:
+        pytest.skip(f"minigrid has no {id}")
+    return id
+
+
 def envpool_steps(id: str, num_envs: int, is_async: bool = False) -> Work:
     """Step a game of EnvPool on one thread, which is fastest where steps are cheap.
 
@@ -61,6 +72,8 @@ def envpool_steps(id: str, num_envs: int, is_async: bool = False) -> Work:
     where they are not.
     """
     envpool = require("envpool")
+    if id not in envpool.list_all_envs():
+        pytest.skip(f"EnvPool has no {id}")
     batch = num_envs // 2 if is_async else num_envs
     env = envpool.make(
         id,
@@ -110,6 +123,30 @@ def gymnax_steps(id: str, num_envs: int, **keywords: Any) -> Work:
 
     plan = draw_actions(env.action_space(options), GYMNAX_STEPS, num_envs)
     return _scan(one, (key, state, jnp.zeros(num_envs, jnp.float32)), plan)
+
+
+def navix_steps(id: str, num_envs: int) -> Work:
+    """Step a game of NAVIX as one compiled scan on one core, which keeps only rewards.
+
+    Its observation is that of `navix.make`: the whole grid, which takes it less time
+    than the view of the agent.
+    """
+    # Read when jax starts.
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+    navix = require("navix")
+    import jax
+
+    env = navix.make(id.replace("MiniGrid", "Navix"))
+    keys = jax.random.split(jax.random.PRNGKey(0), num_envs)
+    state, step = jax.jit(jax.vmap(env.reset))(keys), jax.vmap(env.step)
+
+    def one(state: Any, actions: Any) -> tuple[Any, Any]:
+        state = step(state, actions)
+        return state, state.reward
+
+    generator = np.random.default_rng(0)
+    plan = generator.integers(len(env.action_set), size=(NAVIX_STEPS, num_envs))
+    return _scan(one, state, plan)
 
 
 def jumanji_steps(id: str, num_envs: int) -> Work:

@@ -3,10 +3,12 @@
 ::
 
     python -m benchmarks.tables run.json             # print a table of each group
+    python -m benchmarks.tables run.json --spread "^steps of (.*), 4,096"
     python -m benchmarks.tables run.json --publish   # for the pages; then make pages
 
 ``--publish`` writes benchmarks/results/speeds.json, the file without what no page
-shows, and docs/performance.png.  `docs.build.figures` fills the pages.
+shows, and docs/performance.png; ``--publish minigrid`` writes minigrid.json alone.
+`docs.build.figures` fills the pages.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from docs.build.tables import table
 from roll_vec.storage.files import replace_file
 
 ROOT = Path(__file__).parents[1]
-PUBLISHED = ROOT / "benchmarks" / "results" / "speeds.json"
+RESULTS = ROOT / "benchmarks" / "results"
+PUBLISHED, MINIGRID = RESULTS / "speeds.json", RESULTS / "minigrid.json"
 # By group and side: benchmarks of the file.
 Groups = dict[str, dict[str, dict[str, Any]]]
 
@@ -36,7 +39,7 @@ def strip(content: dict[str, Any]) -> dict[str, Any]:
     cpu = {"brand_raw": info["cpu"].get("brand_raw", info["machine"])}
     machine = {**{key: info[key] for key in keys}, "cpu": cpu}
     commit = {key: content["commit_info"].get(key) for key in ("id", "dirty")}
-    keys = ("group", "fullname", "params", "extra_info")
+    keys = ("group", "params", "extra_info")
     benchmarks = []
     for one in content["benchmarks"]:
         data = [float(f"{seconds:.4g}") for seconds in one["stats"]["data"]]
@@ -58,6 +61,11 @@ def read(path: Path = PUBLISHED) -> tuple[dict[str, Any], Groups]:
         side = (one["params"] or {}).get("side", "roll_vec")
         groups.setdefault(one["group"], {})[side] = one
     return content, groups
+
+
+def published_groups() -> Groups:
+    """Return the groups of all published files."""
+    return {**read()[1], **read(MINIGRID)[1]}
 
 
 def ratios(group: dict[str, dict[str, Any]], side: str) -> list[float]:
@@ -100,7 +108,7 @@ def pivot(pattern: str, show: Callable[[dict[str, Any], str], str]) -> str:
 
     The first parenthesis of the pattern is the name of the line.
     """
-    _, groups = read()
+    groups = published_groups()
     lines = {m[1]: group for x, group in groups.items() if (m := re.search(pattern, x))}
     if not lines:
         raise ValueError(f"expected the pattern of a group, got {pattern}")
@@ -110,6 +118,26 @@ def pivot(pattern: str, show: Callable[[dict[str, Any], str], str]) -> str:
         for name, group in lines.items()
     ]
     return table(("", *sides), rows, len(sides))
+
+
+def spread(pattern: str, groups: Groups) -> str:
+    """Return a table of the groups that a pattern finds: a line for each other side.
+
+    It has the least, the median and the greatest of how many times as fast the first
+    side is, with the names of the groups, the first parenthesis of the pattern.
+    """
+    values: dict[str, list[tuple[float, str]]] = {}
+    for group, sides in groups.items():
+        match = re.search(pattern, group)
+        for side in [*sides][1:] if match else ():
+            value = statistics.median(ratios(sides, side))
+            values.setdefault(side, []).append((value, match[1] if match else ""))
+    rows = []
+    for side, pairs in values.items():
+        median = times(statistics.median(value for value, _ in pairs))
+        ends = [f"{times(value)} ({name})" for value, name in (min(pairs), max(pairs))]
+        rows.append((side, str(len(pairs)), ends[0], median, ends[1]))
+    return table(("", "ids", "least", "median", "greatest"), rows, 4)
 
 
 def show_ratio(group: dict[str, Any], side: str) -> str:
@@ -123,26 +151,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables of a file, or publish it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables")
     parser.add_argument("file", type=Path, help="of --benchmark-json")
-    parser.add_argument("--publish", action="store_true", help="for the pages")
+    parser.add_argument(
+        "--publish", nargs="?", const="speeds", metavar="NAME", help="for the pages"
+    )
+    parser.add_argument(
+        "--spread", metavar="PATTERN", help="the spread of the ratios of groups alone"
+    )
     words = parser.parse_args(arguments)
     content, groups = read(words.file)
+    if words.spread:
+        print(spread(words.spread, groups))
+        return
     for name, group in groups.items():
         rows = []
         for side, one in group.items():
             values = ratios(group, side)
-            spread = f"{times(min(values))} – {times(max(values))}"
+            ends = f"{times(min(values))} – {times(max(values))}"
             median = times(statistics.median(values))
-            rows.append((side, rate_of(one), time_of(one), median, spread))
+            rows.append((side, rate_of(one), time_of(one), median, ends))
         heads = (name, "rate", "time of a call", "first / this", "least – greatest")
         print(table(heads, rows, 4), end="\n\n")
     if words.publish:
-        from benchmarks.plot import draw
+        path = RESULTS / f"{words.publish}.json"
+        if path == PUBLISHED:
+            from benchmarks.plot import draw
 
-        draw(groups, ROOT / "docs" / "performance.png")
+            draw(groups, ROOT / "docs" / "performance.png")
         text = json.dumps(strip(content), ensure_ascii=False)
         # A benchmark a line.
         text = text.replace(', {"group"', ',\n {"group"')
-        with replace_file(PUBLISHED) as file:
+        with replace_file(path) as file:
             file.write(f"{text}\n".encode())
 
 

@@ -49,7 +49,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "small"))
 # The game, or the game of a test file, that a test plays.
 GAMES = re.compile(
     "sokoban|frozen_?lake|cart_?pole|cliff_?walking|taxi|blackjack|mountain_?car|acrobot"
-    r"|pendulum|2048|sliding_?tiles|sudoku|minesweeper|tests_\w+/\w+",
+    r"|minigrid|babyai|pendulum|2048|sliding_?tiles|sudoku|minesweeper|tests_\w+/\w+",
     re.IGNORECASE,
 )
 

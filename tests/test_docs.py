@@ -188,8 +188,13 @@ def test_a_part_is_replaced_within_its_line_or_between_empty_lines():
     "id", [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
 )
 def test_an_id_stands_in_the_readme_and_in_the_table_of_games(id):
-    assert f"`{id.partition('/')[2]}`" in TEXTS[ROOT / "README.md"]
-    assert f"[`{id}`](" in TEXTS[DOCS / "games" / "README.md"]
+    family, name = ENVIRONMENTS[id].family, id.partition("/")[2]
+    listed = f"{family}-…" if family else name
+    assert f"`{listed}`" in TEXTS[ROOT / "README.md"]
+    assert f"[`roll_vec/{listed}`](" in TEXTS[DOCS / "games" / "README.md"]
+    if family:
+        page = TEXTS[DOCS / "games" / "minigrid.md"]
+        assert f"`{name.removeprefix(f'{family}-')}` " in page
 
 
 def test_links_lead_somewhere():

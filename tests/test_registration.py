@@ -14,6 +14,7 @@ from roll_vec import errors
 from roll_vec.adapters import roll
 from roll_vec.envs.countdown import Countdown
 from roll_vec.registration import ENVIRONMENTS, find_registered
+from tests.contract.cases import EACH_ID
 
 
 class Echo(roll_vec.BaseLanguageBasedEnv):
@@ -143,7 +144,7 @@ def test_a_closed_environment_of_users_names_itself(registered, cls):
             use()
 
 
-@pytest.mark.parametrize("id", [*ENVIRONMENTS, "SokobanEnv", "FrozenLakeEnv"])
+@pytest.mark.parametrize("id", [*EACH_ID, "SokobanEnv", "FrozenLakeEnv"])
 def test_a_closed_single_environment_names_itself(id):
     env = gymnasium.make(id).unwrapped if "/" in id else getattr(roll, id)()
     env.reset(seed=0)

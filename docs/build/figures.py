@@ -1,4 +1,4 @@
-"""Speeds, from benchmarks/results/speeds.json."""
+"""Speeds, from benchmarks/results/speeds.json and minigrid.json."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rate(words: str) -> str:
 
 def _side(words: str) -> tuple[dict[str, Any], str]:
     name, _, side = words.partition(" / ")
-    return tables.read()[1][name], side
+    return tables.published_groups()[name], side
 
 
 def ratios(pattern: str) -> str:
@@ -45,9 +45,16 @@ def facts(words: str) -> str:
     return tables.pivot(pattern, show)
 
 
-def machine(_: str) -> str:
-    """Return the machine, versions, date and revision."""
-    content, _groups = tables.read()
+def spread(pattern: str) -> str:
+    """Return the least, the median and the greatest ratio of groups, by side."""
+    return tables.spread(pattern, tables.published_groups())
+
+
+def machine(name: str) -> str:
+    """Return the machine, versions, date and revision of ``speeds`` or ``minigrid``."""
+    content, _ = tables.read(
+        tables.MINIGRID if name == "minigrid" else tables.PUBLISHED
+    )
     info, commit = content["machine_info"], content["commit_info"]
     packages = ", ".join(f"{name} {x}" for name, x in info["packages"].items())
     revision = f"{(commit['id'] or 'unknown')[:8]}{'+' * bool(commit['dirty'])}"

@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gymnasium import spec
+
+from docs.build.pages import ROOT
 from docs.build.tables import bullets, code, table
 from roll_vec.descriptions import describe_env
-from roll_vec.descriptions.keywords import Keyword, describe_batch_keywords
+from roll_vec.descriptions.keywords import (
+    Keyword,
+    describe_batch_keywords,
+    describe_keywords,
+)
 from roll_vec.descriptions.report import describe_sections
+from roll_vec.docstrings import read_entries, read_sections
 from roll_vec.evaluation.panels import PANELS
 from roll_vec.evaluation.splits import SPLITS
 from roll_vec.registration import ENVIRONMENTS
 
 Row = tuple[str, ...]
+# Classes whose keywords all games of a family have.
+BASES = ("MiniGrid", "ArrayEnv", "TextOptions")
 VALUE = r"(True|False|None|-?\d+|``\S+``|`\S+`): "
-IDS = [id for id in ENVIRONMENTS if id.startswith("roll_vec/")]
+# One page has all ids of a family, and tables of its own.
+IDS = [
+    id for id, x in ENVIRONMENTS.items() if id.startswith("roll_vec/") and not x.family
+]
+FAMILIES: dict[str, dict[str, list[str]]] = {}
+"""By family and class, the ids."""
+for _id, _known in ENVIRONMENTS.items():
+    if _known.family:
+        FAMILIES.setdefault(_known.family, {}).setdefault(_known.entry, []).append(_id)
+# Of episodes that MiniGrid itself has played.
+EPISODES = ROOT / "tests/envs/data/minigrid.json"
 # The heads of tables; sections without heads are lists.
 HEADS = {
     "actions": ("space", "actions", "remarks"),
@@ -46,7 +68,62 @@ def facts(_: str) -> str:
                 one.list_actions().lower() or code(one.action_space),
             ]
         )
+    for family, classes in FAMILIES.items():
+        ids = [id for group in classes.values() for id in group]
+        one, sources = describe(ids[0]), _sections(ids[0])["sources"]
+        rows.append(
+            [
+                f"[`roll_vec/{family}-…`]({one.page.rpartition('/')[2]})",
+                f"{family}'s {len(ids)} ids, equal for the same seed",
+                sources[0][0],
+                one.list_actions(),
+            ]
+        )
     return table(("id", "game", "original", "actions"), rows)
+
+
+def family(name: str) -> str:
+    """Return a table of the classes of a family: its ids, and a mission."""
+    episodes, rows = json.loads(EPISODES.read_text("utf-8")), []
+    for ids in FAMILIES[name].values():
+        cells = []
+        for id in ids:
+            known = ENVIRONMENTS[id]
+            game, limit = known.load()(**known.keywords), known.find_limit()
+            size = f"{game.width}x{game.height}{f', {limit} steps' * bool(limit)}"
+            cells.append(f"{code(id.partition('-')[2])} {size}")
+        game = f"{ENVIRONMENTS[ids[0]].summarize()}."
+        rows.append([game, "<br>".join(cells), episodes[ids[0]]["mission"]])
+    return table(("game", f"ids, behind `roll_vec/{name}-`", "a mission"), rows)
+
+
+def family_rules(name: str) -> str:
+    """Return lists of the rewards, ends and keywords that games of a family have."""
+    parts = []
+    ids = {entry.partition(":")[2]: ids[0] for entry, ids in FAMILIES[name].items()}
+    for section in ("rewards", "ends", "keywords"):
+        rows = {game: _family_rows(id, section) for game, id in ids.items()}
+        merged = _merge(rows)
+        if section == "keywords":
+            merged.sort(key=lambda row: row[1])
+        cells = bullets(_with_ids_behind(merged))
+        parts.append(f"### {section.capitalize()}\n\n{cells}")
+    return "\n\n".join(parts)
+
+
+def _family_rows(id: str, section: str) -> list[Row]:
+    """Return the rows of a game, without limits, defaults and common keywords.
+
+    They are of its docstring alone: to describe an id makes it in each of its modes.
+    """
+    if section == "keywords":
+        own = [x for x in describe_keywords(spec(id)) if x.owner not in BASES]
+        return [(f"`{x.name}`<br>{x.type}", x.description) for x in own]
+    title = {"rewards": "Rewards", "ends": "Episode end"}[section]
+    bases = ENVIRONMENTS[id].load().__mro__
+    sections = ChainMap(*[read_sections(base.__doc__) for base in bases])
+    entries = read_entries(sections[title])
+    return [(x.name, x.text) for x in entries if x.name != "truncated"]
 
 
 def rules(id: str) -> str:

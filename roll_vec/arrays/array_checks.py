@@ -128,8 +128,9 @@ def _look(options: ArrayEnv, variables: Any, limit: int) -> None:
     for part, variable in options.text_variables.items():
         values, method = options.named(variables)[variable], f"{part}_text"
         text = _run(options, method, getattr(options, method), *values_of(values))
-        text_space = _texts_of(options)[part]
-        is_right = text_space.contains(text)
+        # Of texts that are the end of an array there is none.
+        text_space = _texts_of(options).get(part)
+        is_right = text_space is None or text_space.contains(text)
         _require(is_right, f"{name}.{method}", str(text_space), text)
     if legal is not None:
         mask = Items(np.zeros(len(options.action_names), np.int8), "mask")
@@ -140,6 +141,18 @@ def _look(options: ArrayEnv, variables: Any, limit: int) -> None:
         copy = options.row_of(copies, max_steps=limit)
         text = _run(options, "text", options.text, copy)
         _require(isinstance(text, str), f"{name}.text", "a str", text)
+    draw_frame = getattr(options, "draw_frame", None)
+    if draw_frame is not None:
+        for mode in options.metadata["render_modes"]:
+            if mode == "human":
+                continue
+            frame = _run(options, "draw_frame", draw_frame, view, mode)
+            is_right, accepted = isinstance(frame, str), f"a str for {mode!r}"
+            if mode == "rgb_array":
+                dtype, shape = getattr(frame, "dtype", None), np.shape(frame)
+                is_right = dtype == np.uint8 and [len(shape), *shape[2:]] == [3, 3]
+                accepted = "a picture (H, W, 3) of uint8 for 'rgb_array'"
+            _require(is_right, f"{name}.draw_frame", accepted, frame)
 
 
 def _run(

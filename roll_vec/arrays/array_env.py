@@ -171,6 +171,9 @@ class ArrayEnv(TextOptions):
         A function that is called after each step:
         ``finish_step(engine, skip_mask, terminations, infos)``.  It may write to the
         last two, (n,) arrays.
+    draw_frame : method, where the class has it
+        ``draw_frame(self, env, mode)`` returns a frame: for ``rgb_array`` a picture,
+        (H, W, 3) uint8, else a text.
     gymnasium_renderer : GymnasiumRenderer or None
         Draws the pictures of a game of Gymnasium; None: tiles, where there is a board.
 
@@ -240,6 +243,8 @@ class ArrayEnv(TextOptions):
     def __init_subclass__(cls, **keywords: Any) -> None:
         """Make the class a dataclass of its options."""
         super().__init_subclass__(**keywords)
+        if hasattr(cls, "draw_frame") and cls.metadata is ArrayEnv.metadata:
+            cls.metadata = METADATA
         # A default that a subclass changes is one of the same type.
         annotations, inherited = inspect.get_annotations(cls), {}
         for field in dataclasses.fields(cls):
@@ -651,6 +656,10 @@ class ArrayEnv(TextOptions):
         """
         values = ((name, getattr(env, name)) for name in self.variables)
         return "\n".join(f"{name}: {getattr(x, 'array', x)}" for name, x in values)
+
+    def write_texts(self, engine: Any, env_ids: Ids) -> tuple[str, ...]:
+        """Return the texts of some environments; a class may make them of arrays."""
+        return tuple(self.text(engine.row(i)) for i in env_ids.tolist())
 
     def describe(self) -> str:
         """Return a description of the game, for the instructions.

@@ -225,11 +225,14 @@ def kernel_constants_of(owner: Any) -> dict[str, Any]:
     """Return the constants that kernels need: those that rules mention, and lengths.
 
     Others may have another type in another environment of the class, and kernels would
-    be compiled anew.
+    be compiled anew.  So they would in another order: a subclass may make an option a
+    constant.
     """
     lengths = {length for axes in _axes_of(owner) for length in axes}
     names = owner.code.names | lengths | set(owner.reset_options)
-    return {name: each for name, each in owner.constants.items() if name in names}
+    return {
+        name: owner.constants[name] for name in sorted(names & set(owner.constants))
+    }
 
 
 @functools.lru_cache(maxsize=64)

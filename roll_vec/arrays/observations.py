@@ -108,7 +108,7 @@ class ObservedEngine(Engine):
         self._makes_others = self._observes_codes and mode != "grid"
         # The shape of an observation that is an array of a kernel, else None.
         self._plain_shape: tuple[int, ...] | None = None
-        if "" in parts and not (self._makes_others or self.observes_text):
+        if "" in parts and not (self._makes_others or self.observes_text or has_texts):
             self._plain_shape = parts[""].shape or ()
         if self.observes_text:
             self.single_observation_space = UnicodeText(MAX_TEXT)
@@ -221,7 +221,7 @@ class ObservedEngine(Engine):
         if self.observes_text:
             return self._texts(np.arange(self.num_envs))
         if not arrays:
-            arrays = self._observe(np.arange(self.num_envs))
+            arrays = self.observe_arrays(np.arange(self.num_envs))
         return self._shape_observations(arrays, (self.num_envs,), out)
 
     @cached_property
@@ -234,7 +234,7 @@ class ObservedEngine(Engine):
         shape, dtype, empty = (n, *arrays[0].shape[1:]), arrays[0].dtype, np.empty
         return lambda: (empty(shape, dtype),)
 
-    def _observe(self, env_ids: Ids) -> Arrays:
+    def observe_arrays(self, env_ids: Ids) -> Arrays:
         """Return the observations of some environments, as kernels write them."""
         arrays: Arrays = self.options.allocate_observations(len(env_ids))
         self._write_observations(env_ids, np.arange(len(env_ids)), arrays)
@@ -284,17 +284,20 @@ class ObservedEngine(Engine):
             observations = self.observer.observe(arrays[0], shape, out)
             return out if isinstance(out, np.ndarray) else observations
         options, parts, maker = self.options, self.options.parts, self._texts_of_parts
-        values, arrays = arrays[len(parts) :], arrays[: len(parts)]
+        values: Any = arrays[len(parts) :]
+        arrays = arrays[: len(parts)]
         shaped = [
             array.reshape(*shape, *(space.shape or ()))
             for array, space in zip(arrays, parts.values(), strict=True)
         ]
         texts: dict[str, Any] = {}
-        if maker is not None and len(shape) == 1:
+        values = [each.reshape(*shape, *each.shape[1:]) for each in values]
+        if maker is not None and "" in parts:
+            maker.write_ends(options, shaped[0], values, env_ids)
+        elif maker is not None and len(shape) == 1:
             texts = maker.read(options, values, env_ids)
         elif maker is not None:
-            steps = [each.reshape(*shape, *each.shape[1:]) for each in values]
-            texts = maker.read_steps(options, steps)
+            texts = maker.read_steps(options, values)
         if out is not None:
             for target, array in zip(self._parts_of(out), shaped, strict=True):
                 if not np.may_share_memory(target, array):
@@ -302,6 +305,8 @@ class ObservedEngine(Engine):
             return {**out, **texts} if texts else out
         if isinstance(self.single_observation_space, TupleSpace):
             return tuple(shaped)
+        if "" in parts:
+            return shaped[0]
         observations = {**dict(zip(parts, shaped, strict=True)), **texts}
         if not texts:
             return observations
@@ -329,7 +334,7 @@ class ObservedEngine(Engine):
             # A step has observed all.
             rows = tuple([array.take(env_ids, 0) for array in arrays])
         else:
-            rows = self._observe(env_ids)
+            rows = self.observe_arrays(env_ids)
         return self._list(rows, env_ids)
 
     def _list(self, arrays: Arrays, env_ids: Ids) -> list[Any]:
@@ -355,6 +360,9 @@ class ObservedEngine(Engine):
     def frames(self, env_ids: Ids, mode: str) -> tuple[Any, ...]:
         """Return a frame of each of some environments: a picture or a text."""
         options, scale = self.options, self.options.render_scale
+        draw_frame = getattr(options, "draw_frame", None)
+        if draw_frame is not None:
+            return tuple(draw_frame(self.row(i), mode) for i in env_ids.tolist())
         is_other = options.writes_texts
         if mode == "rgb_array":
             is_other = options.gymnasium_renderer is not None
@@ -378,7 +386,7 @@ class ObservedEngine(Engine):
         return codes
 
     def _texts(self, env_ids: Ids) -> tuple[str, ...]:
-        return tuple(self.options.text(self.row(i)) for i in env_ids.tolist())
+        return self.options.write_texts(self, env_ids)  # type: ignore[no-any-return]
 
     def named_row(self, env_id: int) -> SimpleNamespace:
         """Return the variables of an environment by name: numbers, copies of arrays."""

@@ -406,11 +406,11 @@ class StepEngine(EpisodeEngine):
         else:
             super()._begin_in_kernel(env_ids)
 
-    def _observe(self, env_ids: Ids) -> Any:
+    def observe_arrays(self, env_ids: Ids) -> Any:
         """Return observations, those of all environments from a step."""
         is_all = len(env_ids) == self.num_envs and self._out_arrays is None
         if not (self.begins_in_steps and is_all):
-            return super()._observe(env_ids)
+            return super().observe_arrays(env_ids)
         self._skip_step(NO_IDS)
         arrays, self._observations = self._observations, None
         return arrays

@@ -29,23 +29,30 @@ class _Memory:
         # Of all environments, until one changes.
         self.batch: tuple[str, ...] | None = None
 
-    def read(self, options: Any, part: str, values: Any, rows: Any) -> tuple[str, ...]:
-        """Return the texts of values of some rows, those that have changed anew."""
+    def update(self, options: Any, part: str, values: Any, rows: Any) -> None:
+        """Make the texts of values of some rows that have changed."""
         changed = np.flatnonzero(values != self.values[rows])
         if values.ndim > 1:
             changed = np.unique(changed // (values.size // len(values)))
         if not self.is_known.all():
             changed = np.union1d(changed, np.flatnonzero(~self.is_known[rows]))
-        is_all = isinstance(rows, slice)
-        if is_all and not len(changed) and self.batch is not None:
-            return self.batch
         method = getattr(options, f"{part}_text")
         env_ids = np.arange(len(self.values))[rows][changed].tolist()
         for env_id, value in zip(env_ids, values_of(values[changed]), strict=True):
-            self.texts[env_id] = method(value)
+            text = method(value)
+            if isinstance(text, np.ndarray) and self.texts.ndim == 1:
+                self.texts = np.zeros((len(self.texts), *text.shape), text.dtype)
+            self.texts[env_id] = text
         if len(changed):
             self.values[rows], self.is_known[rows] = values, True
             self.batch = None
+
+    def read(self, options: Any, part: str, values: Any, rows: Any) -> tuple[str, ...]:
+        """Return the texts of values of some rows."""
+        self.update(options, part, values, rows)
+        is_all = isinstance(rows, slice)
+        if is_all and self.batch is not None:
+            return self.batch
         texts = tuple(self.texts[rows].tolist())
         if is_all:
             self.batch = texts
@@ -85,6 +92,26 @@ class TextParts:
             part: memory.read(options, part, arrays[number], rows)
             for part, number, memory in self._memories
         }
+
+    def write_ends(
+        self, options: Any, out: Any, arrays: Sequence[Any], rows: Any
+    ) -> None:
+        """Write texts that are arrays to the end of observations that are arrays.
+
+        Parameters
+        ----------
+        out : (m, L) or (T, n, L) array, written
+        arrays : sequence of (m, ...) or (T, n, ...) arrays
+        options, rows
+            As of `read`.
+        """
+        if out.ndim == 3:
+            for step in zip(out, *arrays, strict=True):
+                self.write_ends(options, step[0], step[1:], slice(None))
+            return
+        ((part, number, memory),) = self._memories
+        memory.update(options, part, arrays[number], rows)
+        out[:, -memory.texts.shape[-1] :] = memory.texts[rows]
 
     def read_steps(self, options: Any, arrays: Sequence[Any]) -> dict[str, Any]:
         """Return the texts of T steps: of (T, n, ...) arrays a tuple of T tuples."""

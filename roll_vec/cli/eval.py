@@ -145,7 +145,8 @@ def _list(arguments: argparse.Namespace) -> int:
 def _id_with_splits(env_id: str) -> str:
     name = find_spec(full_id(env_id)).id
     if not splits_of(name):
-        text = f"expected an id with splits: {', '.join(SPLITS)}, got {env_id!r}"
+        ids = f"{', '.join(SPLITS)}, MiniGrid's and BabyAI's"
+        text = f"expected an id with splits: {ids}, got {env_id!r}"
         raise argument_error("ID", text)
     return name
 

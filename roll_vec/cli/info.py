@@ -8,19 +8,21 @@ import sys
 import textwrap
 from typing import Any
 
+from roll_vec.cli._errors import argument_error
 from roll_vec.cli._options import add_command
-from roll_vec.cli._tables import print_table
+from roll_vec.cli._tables import print_table, text_width
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.registration.any_id import full_id, import_module, make_or_refuse
 
 _LIST_DESCRIPTION = """\
-List the ids that roll_vec registers, each with its step limit.
-"roll-vec info ID" explains one, with its keywords.
+List the ids that roll_vec registers, each with its step limit; of MiniGrid and
+BabyAI the names. "roll-vec info ID" explains one, with its keywords.
 """
 
 _LIST_EPILOG = """\
 examples:
   roll-vec envs
+  roll-vec envs --match DoorKey
   roll-vec envs my_module
 """
 
@@ -48,6 +50,7 @@ def add_parser(commands: Any) -> None:
     parser.option(
         "MODULE", "import this module first, and list what it registers, too", nargs="?"
     )
+    parser.option("--match", "list the ids with this text, each in a line", "TEXT")
     parser = add_command(commands, "info", _info, _SUMMARY, _DESCRIPTION, _EPILOG)
     parser.add_shared("ID", "--json")
     parser.option(
@@ -60,13 +63,33 @@ def add_parser(commands: Any) -> None:
 def _list(arguments: argparse.Namespace) -> int:
     if arguments.module is not None:
         import_module(arguments.module.removesuffix(":"))
-    rows = []
+    part = arguments.match
+    rows, families = [], dict[str, list[str]]()
     for environment in ENVIRONMENTS.values():
-        limit = environment.max_episode_steps
-        text = textwrap.shorten(environment.summarize(), 60, placeholder=" ...")
-        rows.append((environment.id, "-" if limit is None else str(limit), text))
+        family = environment.family
+        if part is None and family:
+            name = environment.id.removeprefix(f"roll_vec/{family}-")
+            families.setdefault(family, []).append(name)
+        elif part is None or part.lower() in environment.id.lower():
+            limit = environment.find_limit()
+            text = textwrap.shorten(environment.summarize(), 60, placeholder=" ...")
+            rows.append((environment.id, "-" if limit is None else str(limit), text))
+    if not rows:
+        raise argument_error("--match", f"expected a part of an id, got {part!r}")
+    notes = [""]
+    for family, names in families.items():
+        notes.append(f"roll_vec/{family}-, {len(names)} ids:")
+        notes += textwrap.wrap(
+            ", ".join(names),
+            text_width(),
+            initial_indent="  ",
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        notes.append("")
     note = "The number is the step limit.  Keywords and rewards: roll-vec info ID"
-    print_table(rows, "<>", notes=["", note])
+    print_table(rows, "<>", notes=[*notes, note])
     return 0
 
 

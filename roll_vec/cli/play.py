@@ -248,6 +248,8 @@ class _KeyPlayer(_Player):
         # Digits and directions, each with the name of an action.
         self._actions = {str(action): name for name, action in self._names.items()}
         self._actions |= {name.casefold(): name for name in self._names}
+        if "forward" in self._actions:
+            self._actions.setdefault("up", self._actions["forward"])
 
     def _start(self, seed: int) -> None:
         """Begin the level of a seed; nothing before it can be undone."""

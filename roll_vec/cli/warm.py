@@ -26,7 +26,7 @@ _SUMMARY = "compile kernels ahead, for an image or a cluster"
 _DESCRIPTION = """\
 Compile what a batch of each ID calls: reset, step in each autoreset mode and
 unroll. It takes as many processes as there are cores. What is compiled already
-stays. Without IDs: those of roll_vec.
+stays. Without IDs: those of roll_vec, without MiniGrid and BabyAI.
 """
 
 _EPILOG = """\
@@ -47,7 +47,12 @@ _NUM_ENVS = 8
 def add_parser(commands: Any) -> None:
     """Add the command to the subparsers of the program."""
     parser = add_command(commands, "warm", _run, _SUMMARY, _DESCRIPTION, _EPILOG)
-    parser.option("ID", "the ids (default: those of roll_vec)", nargs="*", dest="ids")
+    parser.option(
+        "ID",
+        "the ids (default: those of roll_vec but MiniGrid's and BabyAI's)",
+        nargs="*",
+        dest="ids",
+    )
     parser.add_shared("-o", "--quiet")
 
 
@@ -61,7 +66,9 @@ def _run(arguments: argparse.Namespace) -> int:
         text = "expected kernels that are compiled, got NUMBA_DISABLE_JIT=1"
         raise argument_error("ID", text)
     options, begin = arguments.options, perf_counter()
-    ids = [full_id(each) for each in arguments.ids] or [*ENVIRONMENTS]
+    ids = [full_id(each) for each in arguments.ids]
+    # The ids of families are many minutes.
+    ids = ids or [id for id, known in ENVIRONMENTS.items() if not known.family]
     for each in arguments.ids:
         # What is wrong with an id or a keyword is said before anything is compiled.
         make_vector(each, _NUM_ENVS, options=options).close()

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
+from gymnasium.spaces import Box, Dict, Text
 
 from roll_vec.arrays.array_env import ArrayEnv
 from roll_vec.arrays.grid_env import GridEnv
@@ -284,7 +285,16 @@ def _make(
 
 
 def _space_text(space: gymnasium.Space[Any]) -> str:
+    """Return a space in one line; bounds of many numbers are the least and the most."""
     text = " ".join(repr(space).split())
+    if isinstance(space, Dict):
+        parts = [f"{name!r}: {_space_text(part)}" for name, part in space.items()]
+        text = f"Dict({', '.join(parts)})"
+    elif type(space) is Text:
+        text = f"Text({space.min_length}, {space.max_length})"
+    elif isinstance(space, Box) and space.low.size > _MAX_LISTED:
+        bounds = f"{space.low.min()}, {space.high.max()}"
+        text = f"Box({bounds}, {space.shape}, {space.dtype})"
     return text if len(text) <= 200 else f"{text[:197]}..."
 
 
@@ -344,7 +354,8 @@ def _list_limits(
     """Return the limits that truncate an episode."""
     limits = {"max_episode_steps": limit}
     if isinstance(options, ArrayEnv):
-        limits["max_steps"] = getattr(options, "max_steps", None)
+        own = getattr(options, "default_limit", None)  # of MiniGrid
+        limits["max_steps"] = getattr(options, "max_steps", None) or own
     texts = [f"After {n} steps (``{name}``)." for name, n in limits.items() if n]
     texts += [end.text for end in ends if end.name == "truncated"]
     return (*texts, *[_FAULT] * is_pooled)

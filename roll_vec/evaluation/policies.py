@@ -97,11 +97,16 @@ class OraclePolicy:
     def __init__(self, envs: Any) -> None:
         if not has_oracle(envs):
             name = "this environment" if envs.spec is None else envs.spec.id
-            ids = [id for id in ENVIRONMENTS if _is_solved(gymnasium.spec(id))]
+            ids = [
+                id
+                for id, known in ENVIRONMENTS.items()
+                if not known.family and _is_solved(gymnasium.spec(id))
+            ]
             message = (
                 f"there is no oracle of {name}; a class of your own needs the property "
                 "oracle_action, the right next action (solve is not enough), and an "
-                f"ArrayEnv the method solve; those that have one: {', '.join(ids)}"
+                f"ArrayEnv the method solve; those that have one: {', '.join(ids)}, "
+                "and those of MiniGrid and BabyAI"
             )
             raise InvalidOptionError(message)
         self.notes: dict[str, None] = {}

@@ -43,7 +43,7 @@ DIGESTS_FILE = resources.files(__package__) / "digests.json"
 DIGESTS: dict[str, str] = json.loads(DIGESTS_FILE.read_text("utf-8"))
 # Of each split with bands, the seeds that `draw_levels` returns.
 SEEDS_FILE = resources.files(__package__) / "seeds.json"
-# Of the split of an environment that a user has registered.
+# Of the split of an environment of a family, or that a user has registered.
 OWN_EPISODES = 500
 # Keywords that change how a task is shown, read or computed, and not the task.
 FREE_KEYWORDS = WORK_KEYWORDS | frozenset(
@@ -54,6 +54,7 @@ FREE_KEYWORDS = WORK_KEYWORDS | frozenset(
         *("env_instruction", "grid_lookup", "grid_vocab"),
         *("action_mask", "deadlock", "seed_info", "level_info", "difficulty_info"),
         *("oracle_return_info", "advantage_info", "render_mode", "render_scale"),
+        *("tile_size", "obs_tile_size", "highlight", "agent_pov"),
     }
 )
 # Environments of a batch that computes a digest: thousands of objects take memory.
@@ -198,7 +199,7 @@ def find_split(id: str, name: str, **shop: Any) -> Split:
     Parameters
     ----------
     id, name : str
-        An id of yours has the split ``test``.
+        An id of yours, of MiniGrid and of BabyAI has the split ``test``.
     **shop
         WebShop's ``products``, for a shop in files of your own, and other keywords of
         its catalogue (`shop_keywords`).  The episodes are the goals of this shop, and
@@ -219,7 +220,10 @@ def make_split(id: str, name: str, **shop: Any) -> Split:
     """Return a split, without its digest where that must be computed; `find_split`."""
     splits = splits_of(id)
     if not splits:
-        accepted = f"one of {', '.join(SPLITS)}, or an id of `roll_vec.register`"
+        accepted = (
+            f"one of {', '.join(SPLITS)}, or an id of MiniGrid, BabyAI or "
+            "`roll_vec.register`"
+        )
         raise InvalidOptionError.expected("id", accepted, id)
     if name not in splits:
         accepted = f"a split of {id}: {', '.join(splits)}"
@@ -236,8 +240,8 @@ def make_split(id: str, name: str, **shop: Any) -> Split:
 def splits_of(id: str) -> dict[str, Split]:
     """Return the splits of an id by name; none of one that is not roll_vec's.
 
-    An id of `roll_vec.register` has the split ``test``, whose digest `find_split`
-    computes.
+    An id of MiniGrid, BabyAI or `roll_vec.register` has the split ``test``, whose
+    digest `find_split` computes.
     """
     if id in SPLITS or id not in ENVIRONMENTS:
         return SPLITS.get(id, {})
@@ -353,9 +357,11 @@ def _goals(
 
 
 SPLITS: dict[str, dict[str, Split]] = {
-    id: {} for id in ENVIRONMENTS if id.startswith("roll_vec/")
+    id: {}
+    for id, known in ENVIRONMENTS.items()
+    if id.startswith("roll_vec/") and not known.family
 }
-"""By id and name."""
+"""By id and name; `splits_of` has those of families and of a user's ids."""
 
 
 def _add(

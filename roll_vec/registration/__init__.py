@@ -42,6 +42,9 @@ class RegisteredEnv:
         The environment in one line; empty: the first line of its class's docstring.
     reward_threshold : float or None
         The return at which Gymnasium calls its game of this id solved.
+    family : str
+        The collection that has many ids of one base, ``MiniGrid`` or ``BabyAI``; else
+        empty.
     """
 
     id: str
@@ -51,6 +54,7 @@ class RegisteredEnv:
     pooled: bool = False
     summary: str = ""
     reward_threshold: float | None = None
+    family: str = ""
 
     def load(self) -> Any:
         """Return the class of the environment."""
@@ -65,6 +69,16 @@ class RegisteredEnv:
             return self.summary
         lines = inspect.cleandoc(self.load().__doc__ or "").splitlines()
         return lines[0].rstrip(".") if lines else ""
+
+    def find_limit(self) -> int | None:
+        """Return the registered step limit, or that of the rules; None: there is none.
+
+        The ids of a family have theirs in the rules; that of most of BabyAI depends on
+        the mission, which is None here.
+        """
+        if not self.family:
+            return self.max_episode_steps
+        return int(self.load()(**self.keywords).default_limit) or None
 
     def defaults(self) -> dict[str, Any]:
         """Return the keywords of the single environment and their defaults."""
@@ -170,12 +184,12 @@ _BUILT_IN = (
     ),
 )
 _MINIGRID = tuple(
-    _built_in(
-        name,
+    RegisteredEnv(
+        f"roll_vec/{name}",
+        f"roll_vec.envs.minigrid.{entry}",
         None,
-        f"MiniGrid's {name.removeprefix('MiniGrid-')}, equal for the same seed",
-        entry=f"minigrid.{entry}",
-        **keywords,
+        keywords,
+        family=name.partition("-")[0],
     )
     for name, entry, keywords in IDS
 )

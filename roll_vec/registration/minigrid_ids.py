@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-# In the order of MiniGrid: the id, ``module:class`` in `roll_vec.envs.minigrid`, keywords.
+# The id, ``module:class`` in `roll_vec.envs.minigrid`, and the keywords; as MiniGrid
+# orders them.
 IDS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (
         "MiniGrid-LavaCrossingS9N1-v0",

@@ -11,8 +11,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from roll_vec.arrays.array_env import METADATA
-from roll_vec.errors import InvalidActionError, InvalidSeedError
+from roll_vec.arrays.array_env import METADATA, ArrayEnv
+from roll_vec.errors import InvalidActionError, InvalidOptionError, InvalidSeedError
 from tests.contract.cases import ARRAY_IDS
 
 
@@ -98,3 +98,19 @@ def test_human_mode_shows_every_reset_and_step(id, monkeypatch):
     env.close()
     env.close()
     assert len(closed) == 1
+
+
+class Start(ArrayEnv):
+    """A start that may be drawn."""
+
+    place: tuple[int, int] | None = (1, 1)
+    size: int = 4
+
+
+def test_an_option_may_be_none_where_its_type_has_none():
+    assert Start(place=None).place is None
+    assert Start(place=[2, 3]).place == [2, 3]
+    with pytest.raises(InvalidOptionError, match=r"place: expected a tuple, .* got 3"):
+        Start(place=3)
+    with pytest.raises(InvalidOptionError, match="size: expected an integer, got None"):
+        Start(size=None)

@@ -43,6 +43,7 @@ ERRORS = [
     (f"warm {LAKE} -o slip=1", "keyword argument 'slip'; those that exist"),
     ("warm -o num_boxes=4", "argument -o: expected with an ID: keywords differ"),
     ("envs no_such_module", "cannot import no_such_module"),
+    ("envs --match hanabi", "--match: expected a part of an id, got 'hanabi'"),
     # Policies.
     (f"{CARTS} --policy best", "expected random, oracle or module:attribute (eval"),
     (f"{CARTS} --policy no_such:f", "cannot import no_such:f: No module named"),

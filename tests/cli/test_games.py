@@ -31,3 +31,9 @@ def test_every_command_takes_a_game(run, works, play, env_id, tmp_path):
         assert run("export", env_id, *RANDOM, *rows).code == 0
         # Numbers of a Box cannot be typed.
         assert env_id in play("?\nq\n", env_id)
+
+
+def test_the_key_up_moves_forward_in_games_that_are_seen_from_inside(play):
+    screen = play("w\ns\nq\n", "roll_vec/MiniGrid-DoorKey-6x6-v0", "--seed", "1")
+    assert "step 1 · return 0\nforward +0" in screen
+    assert "no action 'down'" in screen

@@ -54,10 +54,23 @@ def test_envs_lists_every_id_with_its_limit(run):
     outcome = run("envs")
     assert outcome.code == 0
     lines = {line.split()[0]: line for line in outcome.out.splitlines() if line}
+    words = set(outcome.out.replace(",", " ").split())
     for environment in ENVIRONMENTS.values():
+        if environment.family:
+            assert environment.id.partition("-")[2] in words
+            continue
         assert f" {environment.max_episode_steps or '-'}  " in lines[environment.id]
         assert environment.summary in lines[environment.id]
     assert "roll-vec info ID" in outcome.out
+    # So many that a page of a terminal has not all of them in lines.
+    assert outcome.out.count("\n") < 80
+
+
+def test_envs_lists_the_ids_with_a_text(run):
+    lines = run("envs", "--match", "doorkey").out.splitlines()
+    assert lines[0].split()[:2] == ["roll_vec/MiniGrid-DoorKey-5x5-v0", "250"]
+    assert "open the door" in lines[0]
+    assert len(lines) == 6
 
 
 def test_id_without_a_version_is_the_newest(run, user_module, tmp_path, monkeypatch):

@@ -53,17 +53,29 @@ class Case:
 # Ids of a user's own, and where they come from.
 CUSTOM_IDS = {"tests_vector/Guess-v0": Guess, "tests_vector/Lamps-v0": Lamps}
 
-_GAMES = {id: known.load() for id, known in ENVIRONMENTS.items() if not known.pooled}
+# Of each family one id stands for all in tests of what is the base's: another would
+# compile the same once more.  tests/envs/test_minigrid.py plays them all.
+REPRESENTATIVES = "roll_vec/MiniGrid-DoorKey-5x5-v0", "roll_vec/BabyAI-GoToRedBall-v0"
+IDS = tuple(
+    id
+    for id, known in ENVIRONMENTS.items()
+    if not known.family or id in REPRESENTATIVES
+)
+# For tests that compile; what BabyAI adds to the other one takes longest.
+EACH_ID = [
+    pytest.param(id, marks=[pytest.mark.slow] if id in REPRESENTATIVES[1:] else [])
+    for id in IDS
+]
+_GAMES = {id: ENVIRONMENTS[id].load() for id in IDS if not ENVIRONMENTS[id].pooled}
 # Games with a step that is written twice: each is a case by its own name.
 ARRAY_IDS = tuple(id for id, game in _GAMES.items() if game.tuned_step is not None)
 # The other ones are rules alone: what is derived from rules is tested with all rules.
 GAME_IDS = tuple(id for id in _GAMES if id not in ARRAY_IDS)
 # And those of this package that are pools.
-POOLED_IDS = tuple(id for id, known in ENVIRONMENTS.items() if known.pooled)
+POOLED_IDS = tuple(id for id in IDS if ENVIRONMENTS[id].pooled)
 # All of this package: a game of rules has few ways of its own to fail.
 ALL_IDS = [
-    pytest.param(id, marks=[pytest.mark.slow] if id in GAME_IDS else [])
-    for id in ENVIRONMENTS
+    pytest.param(id, marks=[pytest.mark.slow] if id in GAME_IDS else []) for id in IDS
 ]
 _SMALL: dict[str, dict[str, Any]] = {
     # Random play has 0, "no valid action", in it and means it.

@@ -7,7 +7,6 @@ import gymnasium
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from roll_vec.registration import ENVIRONMENTS
 from roll_vec.testing import check_vector_env
 from tests.contract import cases
 
@@ -42,7 +41,7 @@ LONG = pytest.mark.filterwarnings("ignore:.*no episode ended within 60 steps")
     "env_id",
     [
         pytest.param(env_id, marks=[LONG] if env_id in cases.GAME_IDS else [])
-        for env_id in (*ENVIRONMENTS, *cases.CUSTOM_IDS)
+        for env_id in (*cases.IDS, *cases.CUSTOM_IDS)
     ],
 )
 def test_id_passes_the_checker(env_id):

@@ -201,6 +201,22 @@ def test_a_game_without_cells_draws_nothing():
         roll_vec.register("tests_rules/Mine-v0", cls)
 
 
+NO_FRAMES = [
+    (lambda *_: "text", r"draw_frame: expected a picture \(H, W, 3\) of uint8"),
+    (lambda *_: np.zeros((2, 2, 3)), "draw_frame: expected a picture"),
+    (lambda *_: np.zeros((2, 2, 3), np.uint8), "draw_frame: expected a str for '"),
+    (lambda _, env, mode: env.where, "draw_frame: .*where: expected one of the var"),
+]
+
+
+@pytest.mark.parametrize(("draw_frame", "message"), NO_FRAMES)
+def test_frames_of_a_method_are_pictures_and_texts(draw_frame, message):
+    content = {"draw_frame": draw_frame}
+    cls = type("Mine", (FAMILIES["tests_rules/Corridor-v0"],), content)
+    with pytest.raises(InvalidOptionError, match=rf"^Mine\.{message}"):
+        roll_vec.register("tests_rules/Mine-v0", cls)
+
+
 NO_TEXTS = [
     ({"texts": {"goal": "door", "note": "x"}}, r"texts\['note'\]: expected a variable"),
     ({"goal_text": lambda _, door: door}, r"goal_text: expected Text\("),

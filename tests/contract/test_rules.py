@@ -181,6 +181,30 @@ def test_a_rule_draws_pictures_beside_other_observations():
     assert_same(np.stack(twin.render()), pictures)
 
 
+def test_a_method_draws_frames():
+    class Mine(rules.Corridor):
+        """A corridor with pictures."""
+
+        def draw_frame(self, env, mode):
+            """Return a pixel of the place, or a text."""
+            if mode == "rgb_array":
+                return np.full((1, 1, 3), env.position, np.uint8)
+            return f"{mode} {env.position}"
+
+    roll_vec.register("tests_rules/Mine-v0", Mine)
+    for mode in ("rgb_array", "text", "ansi"):
+        envs = make("tests_rules/Mine-v0", 2, render_mode=mode)
+        envs.reset(seed=1)
+        envs.step([0, 1])
+        places = envs.get_attr("position")
+        if mode == "rgb_array":
+            assert [frame.tolist() for frame in envs.render()] == [
+                [[[place] * 3]] for place in places
+            ]
+        else:
+            assert envs.render() == tuple(f"{mode} {place}" for place in places)
+
+
 def test_a_single_environment_reads_the_registered_limit_or_its_own():
     class Own(rules.Race):
         """A race with a limit of its own."""

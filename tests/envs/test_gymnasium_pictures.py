@@ -11,6 +11,7 @@ import roll_vec
 from roll_vec.envs.cart_pole import CartPole
 from roll_vec.errors import MissingExtraError
 from roll_vec.registration import ENVIRONMENTS
+from tests.contract.cases import EACH_ID
 from tests.envs.test_toy_text import CLIFF, DRY
 
 ORIGINALS = {
@@ -79,7 +80,7 @@ def test_specs_and_speeds_of_pictures_are_gymnasiums(id, original):
     assert batch.spec.reward_threshold == theirs.reward_threshold
 
 
-@pytest.mark.parametrize("id", ENVIRONMENTS)
+@pytest.mark.parametrize("id", EACH_ID)
 def test_who_asks_for_pictures_first_gets_them_or_a_type_error(id, monkeypatch):
     # Only who draws needs the package.
     monkeypatch.setitem(sys.modules, "pygame", None)

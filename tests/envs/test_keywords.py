@@ -24,7 +24,7 @@ from roll_vec.errors import (
 from roll_vec.registration import ENVIRONMENTS
 from roll_vec.spaces import UnicodeText
 from tests.conftest import JIT_OFF
-from tests.contract.cases import ALL_IDS
+from tests.contract.cases import ALL_IDS, EACH_ID, IDS
 from tests.golden import assert_golden
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/FrozenLake-v1"
@@ -270,7 +270,7 @@ def show_all(value):
     [
         # The others compile a game each, and their keywords have one place.
         pytest.param(id, marks=() if id in QUICK else pytest.mark.slow)
-        for id in ENVIRONMENTS
+        for id in IDS
     ],
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:.*out of date")
@@ -328,7 +328,7 @@ def test_a_keyword_that_another_turns_off_is_refused_or_warned_of(
 # ----------------------------------------------------------------- options of resets
 
 
-@pytest.mark.parametrize("id", ENVIRONMENTS)
+@pytest.mark.parametrize("id", EACH_ID)
 @pytest.mark.filterwarnings("ignore:.*out of date")
 def test_options_of_resets_that_are_ignored_are_named(id):
     def make():

@@ -8,7 +8,10 @@ from roll_vec.envs.minigrid.babyai_instructions import GO_TO, ask
 from roll_vec.envs.minigrid.babyai_level_gen import LevelGen
 from roll_vec.envs.minigrid.babyai_levels import (
     Level,
+    LockedRoom,
     Maze,
+    OneRoom,
+    are_reachable,
     draw_thing,
     fill_maze,
     fill_rooms,
@@ -20,7 +23,6 @@ from roll_vec.envs.minigrid.rooms import (
     add_distractors,
     add_door,
     add_object,
-    are_reachable,
     connect_all,
     find_thing,
     has_looks,
@@ -37,17 +39,15 @@ from roll_vec.envs.minigrid.things import (
 )
 
 
-class GoToRedBall(Level):
+class GoToRedBall(OneRoom):
     """Go to the red ball.
 
     Parameters
     ----------
     num_dists : int
-        The number of other objects.
+        The number of other objects, from 0 to 62.
     """
 
-    num_rows: ClassVar[int] = 1  # type: ignore[misc]
-    num_cols: ClassVar[int] = 1  # type: ignore[misc]
     num_dists: int = 7
     # Whether the other objects are grey.
     is_grey: ClassVar[bool] = False
@@ -87,7 +87,7 @@ class GoToLocal(Maze):
     Parameters
     ----------
     num_dists : int
-        The number of objects.
+        The number of objects, from 1 to 62.
     """
 
     num_rows: ClassVar[int] = 1  # type: ignore[misc]
@@ -107,7 +107,7 @@ class GoTo(Maze):
     Parameters
     ----------
     num_dists : int
-        The number of objects.
+        The number of objects, from 1 to 62.
     doors_open : bool
         True: all doors are open at the begin.
     """
@@ -115,7 +115,7 @@ class GoTo(Maze):
     doors_open: bool = False  # type: ignore[misc]
 
 
-class GoToImpUnlock(Level):
+class GoToImpUnlock(LockedRoom):
     """Go to an object in a locked room, whose key must be found.
 
     The key may be in the locked room itself, as in MiniGrid.
@@ -143,17 +143,15 @@ class GoToSeq(LevelGen):
     action_kinds: tuple[str, ...] = ("goto",)
 
 
-class GoToRedBlueBall(Level):
+class GoToRedBlueBall(OneRoom):
     """Go to the only ball that is red or blue.
 
     Parameters
     ----------
     num_dists : int
-        The number of other objects.
+        The number of other objects, from 0 to 62.
     """
 
-    num_rows: ClassVar[int] = 1  # type: ignore[misc]
-    num_cols: ClassVar[int] = 1  # type: ignore[misc]
     num_dists: int = 7
 
     @level

@@ -17,10 +17,14 @@ MiniGrid 3.2.0, ``envs/babyai/core/verifier.py``.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from roll_vec.arrays.rules import rule
-from roll_vec.envs.minigrid.rooms import ANY, find_box
+from roll_vec.envs.minigrid.rooms import ANY, find_box, find_neighbour
 from roll_vec.envs.minigrid.steps import DROP, PICKUP, TOGGLE, find_front
 from roll_vec.envs.minigrid.things import (
     COLOUR_NAMES,
@@ -164,32 +168,35 @@ def match(env: Any) -> None:
             env.matches[c, d] = 0
             if env.mission[k] == PUT_NEXT or (env.mission[k] > 0 and d == 0):
                 matches = find_matches(env, c, d, -1, -1)
-                env.mission[k + 4 + 4 * d] = matches & 1 or matches & matches - 1 != 0
+                env.mission[k + 4 + 4 * d] = matches & matches - 1 != 0
                 env.matches[c, d] = matches & ~1
 
 
 @rule
 def note_places(env: Any) -> None:
-    """Note where all things are; (-1, -1): not in the grid."""
-    env.places[:] = -1
+    """Note the number of the thing in each cell; 0: none."""
     for x in range(env.width):
         for y in range(env.height):
-            number = env.grid[x, y] >> NUMBER_BIT & NUMBERS
-            if number > 0:
-                env.places[number, 0] = x
-                env.places[number, 1] = y
+            env.known[x, y] = env.grid[x, y] >> NUMBER_BIT & NUMBERS
+
+
+@rule
+def is_beside(env: Any, x: int, y: int, things: int) -> bool:
+    """Return whether one of some things, in bits, is known to be beside a cell."""
+    for side in range(4):
+        p, q = find_neighbour(x, y, side)
+        if things >> env.known[p, q] & 1:
+            return True
+    return False
 
 
 @rule
 def are_next(env: Any, things: int, others: int) -> bool:
-    """Return whether one of some things is beside one of others, in bits."""
-    for a in range(1, env.num_things + 1):
-        if things >> a & 1:
-            for b in range(1, env.num_things + 1):
-                dx = env.places[a, 0] - env.places[b, 0]
-                dy = env.places[a, 1] - env.places[b, 1]
-                if others >> b & 1 and abs(dx) + abs(dy) == 1:
-                    return True
+    """Return whether one of some objects is beside one of other things, in bits."""
+    for x in range(1, env.width - 1):
+        for y in range(1, env.height - 1):
+            if things >> env.known[x, y] & 1 and is_beside(env, x, y, others):
+                return True
     return False
 
 
@@ -216,7 +223,7 @@ def is_valid(env: Any) -> bool:
     for c in range(NUM_CLAUSES):
         k = 1 + c * CLAUSE_WORDS
         things, others = env.matches[c, 0], env.matches[c, 1]
-        if things & others or are_next(env, things, others):
+        if things & others or (others != 0 and are_next(env, things, others)):
             return False
         for d in range(2):
             kind, colour = env.mission[k + 1 + 4 * d], env.mission[k + 2 + 4 * d]
@@ -239,16 +246,6 @@ def count_walks(env: Any) -> int:
 
 
 @rule
-def has_target_at(env: Any, things: int, x: int, y: int) -> bool:
-    """Return whether one of some things is known to be at a cell."""
-    for number in range(1, env.num_things + 1):
-        is_there = env.places[number, 0] == x and env.places[number, 1] == y
-        if is_there and things >> number & 1:
-            return True
-    return False
-
-
-@rule
 def verify_clause(env: Any, c: int, action: int) -> int:
     """Return what an action has made of clause c: ``verify_action``.
 
@@ -260,7 +257,7 @@ def verify_clause(env: Any, c: int, action: int) -> int:
     x, y = find_front(env)
     is_strict = env.strict_clauses >> c & 1
     if verb == GO_TO:
-        return SUCCESS if has_target_at(env, things, x, y) else CONTINUE
+        return SUCCESS if things >> env.known[x, y] & 1 else CONTINUE
     if verb == OPEN and action == TOGGLE:
         thing = env.grid[x, y]
         is_open = thing & TYPE == DOOR and thing & STATE == 0
@@ -273,8 +270,12 @@ def verify_clause(env: Any, c: int, action: int) -> int:
         return FAILURE if is_strict and env.carrying != 0 else CONTINUE
     if verb == PUT_NEXT and action == DROP:
         # Bit 0, of nothing, never matches.
-        moved = things & 1 << (before >> NUMBER_BIT & NUMBERS)
-        return SUCCESS if are_next(env, moved, env.matches[c, 1]) else CONTINUE
+        is_moved = env.carrying == 0 and things >> (before >> NUMBER_BIT & NUMBERS) & 1
+        return (
+            SUCCESS
+            if is_moved and is_beside(env, x, y, env.matches[c, 1])
+            else CONTINUE
+        )
     return CONTINUE
 
 
@@ -303,8 +304,9 @@ def verify(env: Any, action: int) -> int:
     int
         `SUCCESS`, `FAILURE` or `CONTINUE`.
     """
-    if action == DROP:
+    if action == DROP and env.has_moved:
         note_places(env)
+        env.has_moved = False
     first = 2 if env.mission[0] == AFTER else 0
     result = verify_part(env, first, action)
     if result == SUCCESS and env.mission[0] != ONCE:
@@ -315,7 +317,7 @@ def verify(env: Any, action: int) -> int:
 # ------------------------------------------------------------------ texts
 
 
-def write_description(words: list[int]) -> str:
+def write_description(words: Sequence[int]) -> str:
     """Return the text of a description, such as ``a red ball on your left``."""
     kind, colour, place, is_many = words
     name = TYPE_NAMES[kind] if kind else "object"
@@ -323,20 +325,27 @@ def write_description(words: list[int]) -> str:
     return f"{'a' if is_many else 'the'} {colour_name}{name}{PLACES[place]}"
 
 
-def write_clause(words: list[int]) -> str:
-    """Return the text of a clause, such as ``open the red door``."""
-    text = f"{VERBS[words[0]]} {write_description(words[1:5])}"
-    if words[0] == PUT_NEXT:
-        text += f" next to {write_description(words[5:])}"
-    return text
+@functools.lru_cache(1 << 14)
+def write_part(words: bytes) -> str:
+    """Return the text of a part, such as ``open the red door and go to the ball``."""
+    texts = []
+    for k in range(0, len(words), CLAUSE_WORDS):
+        if words[k] > 0:
+            text = f"{VERBS[words[k]]} {write_description(words[k + 1 : k + 5])}"
+            if words[k] == PUT_NEXT:
+                text += f" next to {write_description(words[k + 5 : k + 9])}"
+            texts.append(text)
+    return " and ".join(texts)
 
 
 def write_instruction(mission: Any) -> str:
-    """Return the text of an instruction, from its (37,) words."""
-    words = [int(mission[k]) for k in range(NUM_WORDS)]
-    clauses = [words[k : k + CLAUSE_WORDS] for k in range(1, NUM_WORDS, CLAUSE_WORDS)]
-    texts = [write_clause(clause) for clause in clauses if clause[0]]
-    count = sum(clause[0] > 0 for clause in clauses[:2])
-    return LINKS[words[0]].join(
-        " and ".join(part) for part in (texts[:count], texts[count:]) if part
-    )
+    """Return the text of an instruction.
+
+    Parameters
+    ----------
+    mission : (37,) int8, or the row of a variable
+    """
+    words = np.asarray(getattr(mission, "array", mission), np.int8).tobytes()
+    middle = 1 + 2 * CLAUSE_WORDS
+    first = write_part(words[1:middle])
+    return first + LINKS[words[0]] + write_part(words[middle:])

@@ -18,6 +18,7 @@ from roll_vec.envs.minigrid.babyai_instructions import (
 from roll_vec.envs.minigrid.babyai_levels import (
     MAX_LEVELS,
     Level,
+    are_reachable,
     level,
     place_agent_outside,
 )
@@ -26,12 +27,11 @@ from roll_vec.envs.minigrid.rooms import (
     add_distractors,
     add_door,
     add_object,
-    are_reachable,
     connect_all,
     has_neighbour,
 )
 from roll_vec.envs.minigrid.things import BALL, BOX, COLOURS, DOOR, KEY
-from roll_vec.options import check_choice
+from roll_vec.options import check_choice, check_number
 
 ACTION_KINDS = ("goto", "pickup", "open", "putnext")
 INSTR_KINDS = ACTION, AND, SEQUENCE = ("action", "and", "seq")
@@ -135,9 +135,9 @@ class LevelGen(Level):
     Parameters
     ----------
     num_dists : int
-        The number of objects, beside the key of a locked room.
+        The number of objects, beside the key of a locked room, from 0 to 62.
     locked_room_prob : float
-        The chance that a room is locked.
+        The chance that a room is locked, from 0 to 1.
     locations : bool
         True: the mission may say where things are at the begin.
     unblocking : bool
@@ -159,8 +159,9 @@ class LevelGen(Level):
     instr_kinds: tuple[str, ...] = INSTR_KINDS
 
     def check_options(self) -> None:
-        """Refuse other kinds of actions and instructions, and none."""
+        """Refuse other kinds of actions and instructions, none, and other chances."""
         super().check_options()
+        check_number("locked_room_prob", self.locked_room_prob, 0.0, 1.0)
         for name, accepted in (
             ("action_kinds", ACTION_KINDS),
             ("instr_kinds", INSTR_KINDS),

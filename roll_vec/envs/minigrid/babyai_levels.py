@@ -33,24 +33,27 @@ from roll_vec.envs.minigrid.rooms import (
     add_distractors,
     add_door,
     add_object,
-    are_reachable,
     connect_all,
     draw_rooms,
     find_gate,
+    find_neighbour,
     find_thing,
     place_agent_in_room,
 )
 from roll_vec.envs.minigrid.solver import Task
-from roll_vec.envs.minigrid.steps import end, move, reward_success
-from roll_vec.envs.minigrid.things import DOOR, KEY, NUMBER_BIT, STATE, TYPE
+from roll_vec.envs.minigrid.steps import end, find_front, move, reward_success
+from roll_vec.envs.minigrid.things import DOOR, KEY, NUMBER_BIT, STATE, TYPE, WALL
+from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.minigrid.search import FACE, NEXT, PICK
 from roll_vec.kernels.minigrid.search import OPEN as OPEN_DOOR
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 
 # MiniGrid draws levels until one is accepted, for ever where none can be.
-MAX_LEVELS = 100_000
+MAX_LEVELS = 20_000
 NO_LEVEL = "no level was accepted: more things than there is place for, or no way"
+# A bit of cells, while the agent's ways are searched.
+REACHED = 1 << 31
 TOO_MANY = "a level has more than 62 doors and objects"
 
 
@@ -168,6 +171,34 @@ def lock_room(env: Any, rng: Any) -> int:
 
 
 @rule
+def are_reachable(env: Any) -> Any:
+    """Return whether the agent can go next to each thing without moving one.
+
+    It can open all doors: ``check_objs_reachable``.
+    """
+    count, first, num_things = 1, 0, 0
+    env.grid[env.x, env.y] = REACHED
+    env.queue[0] = env.x << 16 | env.y
+    while first < count:
+        x, y = env.queue[first] >> 16, env.queue[first] & 0xFFFF
+        first += 1
+        kind = env.grid[x, y] & TYPE
+        if kind == 0 or kind == DOOR:
+            for side in range(4):
+                p, q = find_neighbour(x, y, side)
+                thing = env.grid[p, q]
+                if thing != WALL and not thing & REACHED:
+                    num_things += thing != 0
+                    env.grid[p, q] = thing | REACHED
+                    env.queue[count] = p << 16 | q
+                    count += 1
+    for k in range(count):
+        x, y = env.queue[k] >> 16, env.queue[k] & 0xFFFF
+        env.grid[x, y] &= REACHED - 1
+    return num_things == env.num_things
+
+
+@rule
 def fill_rooms(env: Any, rng: Any, count: int) -> bool:
     """Add so many objects to each room, and the agent outside of the locked one.
 
@@ -205,12 +236,16 @@ class Level(RoomGrid):
         The instruction; see `roll_vec.envs.minigrid.babyai_instructions`.
     matches : (4, 2) int64
         The things that match the descriptions of each clause, a bit for each number.
-    places : (63, 2) int16
-        Where each thing was at the begin, or at the last action ``drop``.
+    known : (width, height) uint8
+        The number of the thing in each cell, at the begin or the last action ``drop``.
     held : (4,) uint32
         What was carried when each clause was last verified.
     done : (4,) bool
         Whether each clause is done.
+    has_moved : bool
+        Whether a thing is not where ``known`` has it.
+    queue : (width * height,) uint32
+        Scratch memory: cells to which the agent can go.
     limit : int32
         The limit of steps.
     locked_i, locked_j : int8
@@ -227,6 +262,9 @@ class Level(RoomGrid):
     -----------
     terminated
         The instruction is fulfilled: success.
+    terminated
+        With ``debug`` or ``strict``: another door is toggled, or another object is
+        picked up.
     truncated
         The limit of steps is reached: by default the squared ``room_size`` times the
         number of rooms, for each thing to go to; some levels have one of their own.
@@ -252,9 +290,11 @@ class Level(RoomGrid):
         **RoomGrid.state,
         "mission": (np.int8, NUM_WORDS),
         "matches": (np.int64, (NUM_CLAUSES, 2)),
-        "places": (np.int16, (MAX_THINGS + 1, 2)),
+        "known": (np.uint8, ("width", "height")),
         "held": (np.uint32, NUM_CLAUSES),
         "done": (np.bool_, NUM_CLAUSES),
+        "has_moved": np.bool_,
+        "queue": (np.uint32, "num_cells"),
         "limit": np.int32,
         "locked_i": np.int8,
         "locked_j": np.int8,
@@ -263,15 +303,23 @@ class Level(RoomGrid):
     unblocking: ClassVar[Any] = False
     # The clauses, a bit each, that fail with a wrong door or a wrong object.
     strict_clauses: ClassVar[Any] = 0
-    # The fewest rows and columns of rooms.
+    # The fewest rows and columns of rooms, and the fewest objects.
     LEAST_ROOMS: ClassVar[int] = 1
+    LEAST_DISTS: ClassVar[int] = 0
 
     def check_options(self) -> None:
-        """Refuse fewer rooms than the level needs."""
+        """Refuse fewer rooms and objects than the level needs."""
         super().check_options()
         for name in ("num_rows", "num_cols"):
             if self.LEAST_ROOMS > 1:
                 check_int(name, getattr(self, name), self.LEAST_ROOMS, 20)
+        num_dists = getattr(self, "num_dists", self.LEAST_DISTS)
+        check_int("num_dists", num_dists, self.LEAST_DISTS, MAX_THINGS)
+
+    @property
+    def num_cells(self) -> int:
+        """Cells of the grid."""
+        return self.width * self.height
 
     @property
     def default_limit(self) -> int:
@@ -285,7 +333,10 @@ class Level(RoomGrid):
 
     @rule
     def step(env: Any, action: int, rng: Any) -> Any:
+        x, y = find_front(env)
+        number = env.grid[x, y] >> NUMBER_BIT
         reward, _ = move(env, action)
+        env.has_moved |= env.grid[x, y] >> NUMBER_BIT != number
         result = verify(env, action)
         if result == SUCCESS:
             reward = reward_success(env)
@@ -304,6 +355,24 @@ class Level(RoomGrid):
     def mission_text(self, mission: Any) -> str:
         """Return the text of an instruction, from its words."""
         return write_instruction(mission)
+
+
+class LockedRoom(Level):
+    """Base class of levels with a locked room."""
+
+    def check_options(self) -> None:
+        """Refuse one room, which can have no door."""
+        super().check_options()
+        if self.num_rows * self.num_cols == 1:
+            accepted = "at least 2 where num_rows is 1"
+            raise InvalidOptionError.expected("num_cols", accepted, self.num_cols)
+
+
+class OneRoom(Level):
+    """Base class of levels in one room."""
+
+    num_rows: ClassVar[int] = 1  # type: ignore[misc]
+    num_cols: ClassVar[int] = 1  # type: ignore[misc]
 
 
 @rule
@@ -335,6 +404,7 @@ class Maze(Level):
     is_blocked: ClassVar[bool] = False
     num_dists: int = 18
     doors_open: ClassVar[Any] = False
+    LEAST_DISTS: ClassVar[int] = 1
 
     @level
     def begin(env: Any, rng: Any) -> bool:

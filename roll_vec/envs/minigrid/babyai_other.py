@@ -15,6 +15,7 @@ from roll_vec.envs.minigrid.babyai_instructions import (
 )
 from roll_vec.envs.minigrid.babyai_levels import (
     Level,
+    OneRoom,
     draw_thing,
     level,
 )
@@ -127,11 +128,8 @@ class KeyCorridor(Level):
         return connect_all(env, rng)  # type: ignore[no-any-return]
 
 
-class OneRoomS8(Level):
+class OneRoomS8(OneRoom):
     """Pick up the ball."""
-
-    num_rows: ClassVar[int] = 1  # type: ignore[misc]
-    num_cols: ClassVar[int] = 1  # type: ignore[misc]
 
     @level
     def begin(env: Any, rng: Any) -> bool:

@@ -9,6 +9,7 @@ from roll_vec.envs.minigrid.babyai_level_gen import LevelGen
 from roll_vec.envs.minigrid.babyai_levels import (
     Level,
     Maze,
+    OneRoom,
     draw_thing,
     level,
 )
@@ -50,7 +51,7 @@ class PickupLoc(LevelGen):
     instr_kinds: tuple[str, ...] = ("action",)
 
 
-class PickupDist(Level):
+class PickupDist(OneRoom):
     """Pick up an object that has a type, a colour, or both.
 
     Parameters
@@ -60,8 +61,6 @@ class PickupDist(Level):
     """
 
     room_size: ClassVar[int] = 7  # type: ignore[misc]
-    num_rows: ClassVar[int] = 1  # type: ignore[misc]
-    num_cols: ClassVar[int] = 1  # type: ignore[misc]
     debug: bool = False
 
     @property

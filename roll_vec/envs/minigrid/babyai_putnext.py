@@ -6,12 +6,11 @@ from typing import Any, ClassVar
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.babyai_instructions import ask_put
-from roll_vec.envs.minigrid.babyai_levels import Level, level
+from roll_vec.envs.minigrid.babyai_levels import Level, OneRoom, are_reachable, level
 from roll_vec.envs.minigrid.observations import observe_image, observe_parts
 from roll_vec.envs.minigrid.rooms import (
     ANY,
     add_distractors,
-    are_reachable,
     draw_new,
     find_thing,
     place_agent_in_room,
@@ -23,7 +22,7 @@ from roll_vec.envs.minigrid.views import write_code
 from roll_vec.options import check_int
 
 
-class PutNextLocal(Level):
+class PutNextLocal(OneRoom):
     """Put an object next to another one, in a room.
 
     Parameters
@@ -32,8 +31,6 @@ class PutNextLocal(Level):
         The number of objects, from 2 to 18; all are different.
     """
 
-    num_rows: ClassVar[int] = 1  # type: ignore[misc]
-    num_cols: ClassVar[int] = 1  # type: ignore[misc]
     num_objs: int = 8
 
     def check_options(self) -> None:
@@ -88,6 +85,16 @@ def fill_sides(env: Any, rng: Any) -> bool:
 
 
 @rule
+def find_known(env: Any, things: int) -> Any:
+    """Return the cell (x, y) where one of some things, in bits, was at the begin."""
+    for x in range(env.width):
+        for y in range(env.height):
+            if things >> env.known[x, y] & 1:
+                return x, y
+    return -1, -1
+
+
+@rule
 def show_target(env: Any, image: Any) -> None:
     """Show the object that the agent carries at the begin on its cell.
 
@@ -97,7 +104,7 @@ def show_target(env: Any, image: Any) -> None:
         return
     size, half = env.agent_view_size, env.agent_view_size // 2
     write_code(image, half, size - 1, 0)
-    x, y = env.places[env.carrying >> NUMBER_BIT & NUMBERS]
+    x, y = find_known(env, 1 << (env.carrying >> NUMBER_BIT & NUMBERS))
     front, below = find_front(env)
     dx, dy = front - env.x, below - env.y
     i = half + (y - env.y) * dx - (x - env.x) * dy
@@ -149,10 +156,6 @@ class PutNext(TwoSidesLevel):
 
     Parameters
     ----------
-    room_size : int
-        Columns and rows of a room with its walls, from 4 to 99.
-    objs_per_room : int
-        The number of objects of each side, from 1 to 9; all are different.
     start_carrying : bool
         True: the agent carries the object at the begin.  The first observation of the
         modes ``dict`` and ``image`` shows it on its cell, as in MiniGrid.
@@ -177,7 +180,6 @@ class PutNext(TwoSidesLevel):
     def begin(env: Any, rng: Any) -> None:
         draw_two_sides(env, rng)
         if env.start_carrying:
-            for number in range(1, env.num_things + 1):
-                if env.matches[0, 0] >> number & 1:
-                    x, y = env.places[number]
-                    env.carrying, env.grid[x, y] = env.grid[x, y], 0
+            env.has_moved = True
+            x, y = find_known(env, env.matches[0, 0])
+            env.carrying, env.grid[x, y] = env.grid[x, y], 0

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from roll_vec.envs.minigrid.babyai_instructions import OPEN, PICK_UP, ask, ask_kind
-from roll_vec.envs.minigrid.babyai_levels import Level, fill_rooms, level, lock_room
+from roll_vec.envs.minigrid.babyai_levels import (
+    Level,
+    LockedRoom,
+    fill_rooms,
+    level,
+    lock_room,
+)
 from roll_vec.envs.minigrid.rooms import (
     ANY,
     add_distractors,
@@ -30,7 +36,7 @@ from roll_vec.envs.minigrid.things import (
 )
 
 
-class Unlock(Level):
+class Unlock(LockedRoom):
     """Open the locked door of a room in a maze, whose key must be found.
 
     The key may be in the locked room itself, as in MiniGrid.

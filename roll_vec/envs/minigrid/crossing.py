@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,6 @@ from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_column, draw_row
 from roll_vec.envs.minigrid.obstacles import ObstacleGame, draw_ends
-from roll_vec.errors import InvalidOptionError
 
 COLUMNS, ROWS = range(2)
 
@@ -40,20 +38,14 @@ class Crossing(ObstacleGame):
 
     size: int = 9
     num_crossings: int = 1
-    state: ClassVar[Mapping[str, Any]] = {
+    state: ClassVar[Any] = {
         **MiniGrid.state,
         "rivers": (np.int16, "num_places"),
         "is_river": (np.bool_, (2, "size")),
         "path": (np.bool_, "num_places"),
     }
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 5, "num_crossings": 0}
-
-    def check_options(self) -> None:
-        """Refuse even sizes."""
-        super().check_options()
-        if self.size % 2 == 0:
-            accepted = "an odd number, at least 5"
-            raise InvalidOptionError.expected("size", accepted, self.size)
+    MINIMA: ClassVar[Any] = {"size": 5, "num_crossings": 0}
+    NEEDS_ODD_SIZE: ClassVar[bool] = True
 
     @property
     def num_places(self) -> int:

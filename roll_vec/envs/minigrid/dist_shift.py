@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from roll_vec.arrays.rules import rule
@@ -37,7 +36,7 @@ class DistShift(StartGame):
     width: int = 9
     height: int = 7
     strip2_row: int = 2
-    MINIMA: ClassVar[Mapping[str, int]] = {"width": 4, "height": 3}
+    MINIMA: ClassVar[Any] = {"width": 4, "height": 3}
 
     def check_options(self) -> None:
         """Refuse a strip that is not inside."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from roll_vec.arrays.rules import rule
@@ -34,13 +33,9 @@ class DoorKey(MiniGrid):
     """
 
     size: int = 8
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 5}
+    MINIMA: ClassVar[Any] = {"size": 5}
+    STEPS_PER_CELL: ClassVar[int] = 10
     MISSION: ClassVar[Any] = "use the key to open the door and then get to the goal"
-
-    @property
-    def default_limit(self) -> int:
-        """The limit of steps without ``max_steps``."""
-        return 10 * self.size**2
 
     @rule
     def begin(env: Any, rng: Any) -> None:

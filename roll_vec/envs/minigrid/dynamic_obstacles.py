@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -66,12 +65,9 @@ class DynamicObstacles(StartGame):
 
     size: int = 8
     n_obstacles: int = 4
-    state: ClassVar[Mapping[str, Any]] = {
-        **MiniGrid.state,
-        "obstacles": (np.int16, ("capacity", 2)),
-    }
+    state: ClassVar[Any] = {**MiniGrid.state, "obstacles": (np.int16, ("capacity", 2))}
     actions: ClassVar[Any] = ("left", "right", "forward")
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 5, "n_obstacles": 0}
+    MINIMA: ClassVar[Any] = {"size": 5, "n_obstacles": 0}
 
     @property
     def num_obstacles(self) -> int:

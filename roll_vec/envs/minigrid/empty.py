@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from roll_vec.arrays.rules import rule
@@ -23,7 +22,7 @@ class Empty(StartGame):
     """
 
     size: int = 8
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 4}
+    MINIMA: ClassVar[Any] = {"size": 4}
 
     @rule
     def begin(env: Any, rng: Any) -> None:

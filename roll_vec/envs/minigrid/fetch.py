@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from roll_vec.envs.minigrid.grids import (
     place_anywhere,
 )
 from roll_vec.envs.minigrid.solver import Task
-from roll_vec.envs.minigrid.steps import end, move, reward_success
+from roll_vec.envs.minigrid.steps import end_task, move
 from roll_vec.envs.minigrid.things import COLOURS, KEY, LOOKS, NUMBER_BIT, name_thing
 from roll_vec.kernels.minigrid.search import PICK
 from roll_vec.kernels.rows import Row
@@ -45,21 +44,14 @@ class Fetch(MiniGrid):
     size: int = 8
     numObjs: int = 3
     see_through_walls: bool = True
-    state: ClassVar[Mapping[str, Any]] = {
-        **MiniGrid.state,
-        "objects": (np.uint16, "numObjs"),
-    }
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 4}
+    state: ClassVar[Any] = {**MiniGrid.state, "objects": (np.uint16, "numObjs")}
+    MINIMA: ClassVar[Any] = {"size": 4}
+    STEPS_PER_CELL: ClassVar[int] = 5
 
     def check_options(self) -> None:
         """Refuse more objects than there is room for."""
         super().check_options()
         check_int("numObjs", self.numObjs, 1, (self.size - 2) ** 2 - 1)
-
-    @property
-    def default_limit(self) -> int:
-        """The limit of steps without ``max_steps``."""
-        return 5 * self.size**2
 
     @rule
     def begin(env: Any, rng: Any) -> None:
@@ -76,7 +68,7 @@ class Fetch(MiniGrid):
     def step(env: Any, action: int, rng: Any) -> Any:
         move(env, action)
         is_right = env.carrying == env.mission & LOOKS
-        return end(env, reward_success(env) if is_right else 0.0, env.carrying != 0)
+        return end_task(env, is_right, env.carrying != 0)
 
     def tasks(self, env: Row) -> Any:
         """Return what the mission wants; see `MiniGrid.tasks`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,11 +24,8 @@ class GoToDoor(TargetGame):
     """
 
     size: int = 5
-    state: ClassVar[Mapping[str, Any]] = {
-        **TargetGame.state,
-        "doors": (np.int16, (4, 2)),
-    }
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 5}
+    state: ClassVar[Any] = {**TargetGame.state, "doors": (np.int16, (4, 2))}
+    MINIMA: ClassVar[Any] = {"size": 5}
 
     @rule
     def begin(env: Any, rng: Any) -> None:

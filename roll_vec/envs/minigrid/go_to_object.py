@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,22 +32,18 @@ class GoToObject(TargetGame):
 
     size: int = 6
     numObjs: int = 2
-    state: ClassVar[Mapping[str, Any]] = {
+    state: ClassVar[Any] = {
         **TargetGame.state,
         "objects": (np.uint16, "numObjs"),
         "places": (np.int16, ("numObjs", 2)),
     }
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 4}
+    MINIMA: ClassVar[Any] = {"size": 4}
+    STEPS_PER_CELL: ClassVar[int] = 5
 
     def check_options(self) -> None:
         """Refuse more objects than there are, or than there is room for."""
         super().check_options()
         check_int("numObjs", self.numObjs, 1, min(18, (self.size - 2) ** 2 - 1))
-
-    @property
-    def default_limit(self) -> int:
-        """The limit of steps without ``max_steps``."""
-        return 5 * self.size**2
 
     @rule
     def begin(env: Any, rng: Any) -> None:

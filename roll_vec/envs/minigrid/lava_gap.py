@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from roll_vec.arrays.rules import rule
@@ -20,7 +19,7 @@ class LavaGap(ObstacleGame):
     """
 
     size: int = 7
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 5}
+    MINIMA: ClassVar[Any] = {"size": 5}
 
     @rule
     def begin(env: Any, rng: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +24,6 @@ from roll_vec.envs.minigrid.things import (
     LOCKED,
     WALL,
 )
-from roll_vec.errors import InvalidOptionError
 
 
 @rule
@@ -53,18 +51,9 @@ class LockedRoom(MiniGrid):
     """
 
     size: int = 19
-    state: ClassVar[Mapping[str, Any]] = {
-        **MiniGrid.state,
-        "colours": (np.uint8, 6),
-    }
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 13}
-
-    def check_options(self) -> None:
-        """Refuse even sizes: MiniGrid puts keys and goals into their walls."""
-        super().check_options()
-        if self.size % 2 == 0:
-            accepted = "an odd number, at least 13"
-            raise InvalidOptionError.expected("size", accepted, self.size)
+    state: ClassVar[Any] = {**MiniGrid.state, "colours": (np.uint8, 6)}
+    MINIMA: ClassVar[Any] = {"size": 13}
+    NEEDS_ODD_SIZE: ClassVar[bool] = True
 
     @property
     def default_limit(self) -> int:

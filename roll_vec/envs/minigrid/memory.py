@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,9 +10,8 @@ from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_border, draw_column, draw_row, put_agent
 from roll_vec.envs.minigrid.solver import Task
-from roll_vec.envs.minigrid.steps import PICKUP, TOGGLE, end, move, reward_success
+from roll_vec.envs.minigrid.steps import PICKUP, TOGGLE, end_task, move
 from roll_vec.envs.minigrid.things import BALL, GREEN, KEY, WALL
-from roll_vec.errors import InvalidOptionError
 from roll_vec.kernels.minigrid.search import REACH
 from roll_vec.kernels.rows import Row
 
@@ -27,7 +25,8 @@ class Memory(MiniGrid):
     Parameters
     ----------
     size : int
-        Columns and rows of the grid, odd, at least 7.
+        Columns and rows of the grid, odd, at least 7.  MiniGrid's default, 8, is one
+        that it refuses.
     random_length : bool
         True: the length of the hallway is random.
 
@@ -36,33 +35,15 @@ class Memory(MiniGrid):
     terminated
         The agent is beside one of the two objects at the end: success, if it is like
         the one at the start.
-
-    Differences
-    -----------
-    - The default of ``size`` is 7; MiniGrid's is 8, which it refuses.
     """
 
     size: int = 7
     random_length: bool = False
-    state: ClassVar[Mapping[str, Any]] = {
-        **MiniGrid.state,
-        "end_x": np.int16,
-        "success_y": np.int16,
-    }
+    state: ClassVar[Any] = {**MiniGrid.state, "end_x": np.int16, "success_y": np.int16}
     MISSION: ClassVar[Any] = "go to the matching object at the end of the hallway"
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 7}
-
-    def check_options(self) -> None:
-        """Refuse even sizes."""
-        super().check_options()
-        if self.size % 2 == 0:
-            accepted = "an odd number, at least 7"
-            raise InvalidOptionError.expected("size", accepted, self.size)
-
-    @property
-    def default_limit(self) -> int:
-        """The limit of steps without ``max_steps``."""
-        return 5 * self.size**2
+    MINIMA: ClassVar[Any] = {"size": 7}
+    NEEDS_ODD_SIZE: ClassVar[bool] = True
+    STEPS_PER_CELL: ClassVar[int] = 5
 
     @rule
     def begin(env: Any, rng: Any) -> None:
@@ -90,7 +71,7 @@ class Memory(MiniGrid):
         move(env, TOGGLE if action == PICKUP else action)
         is_end = env.x == env.end_x and abs(env.y - env.height // 2) == 1
         is_right = is_end and env.y == env.success_y
-        return end(env, reward_success(env) if is_right else 0.0, is_end)
+        return end_task(env, is_right, is_end)
 
     def tasks(self, env: Row) -> Any:
         """Return what the mission wants; see `MiniGrid.tasks`."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,11 +18,14 @@ from roll_vec.envs.minigrid.grids import (
     place_agent,
 )
 from roll_vec.envs.minigrid.things import CLOSED, DOOR, GOAL
+from roll_vec.errors import InvalidOptionError
 from roll_vec.options import check_int
 
 # Sides of a room, as of directions.
 RIGHT, DOWN, LEFT, UP = range(4)
 NO_SIDE = -1
+# Where so many have too few rooms, an episode would hardly ever begin.
+CHAINS = 2000
 
 
 @rule
@@ -82,28 +86,40 @@ def try_next_room(env: Any, rng: Any, k: int, entry: int) -> Any:
 
 
 @rule
-def draw_rooms(env: Any, rng: Any) -> None:
-    """Draw the rooms: chains are tried until one is long enough."""
-    env.num_rooms = rng.integers(env.minNumRooms, env.maxNumRooms + 1)
-    count = 0
-    while count < env.num_rooms:
-        x = rng.integers(0, env.width - 2)
-        y = rng.integers(0, env.width - 2)
-        entry, count = LEFT, int(try_room(env, rng, 0, LEFT, x, y))
-        while 0 < count < env.num_rooms and entry != NO_SIDE:
-            entry = try_next_room(env, rng, count, entry)
-            count += entry != NO_SIDE
+def try_chain(env: Any, rng: Any) -> int:
+    """Draw rooms until there are ``env.num_rooms``, or one has no place for the next.
+
+    Return how many there are.
+    """
+    x = rng.integers(0, env.width - 2)
+    y = rng.integers(0, env.width - 2)
+    entry, count = LEFT, int(try_room(env, rng, 0, LEFT, x, y))
+    while 0 < count < env.num_rooms and entry != NO_SIDE:
+        entry = try_next_room(env, rng, count, entry)
+        count += entry != NO_SIDE
+    return count
+
+
+@functools.lru_cache
+def has_room(num_rooms: int, maxRoomSize: int, width: int, height: int) -> bool:
+    """Return whether one of some random chains has so many rooms."""
+    env = SimpleNamespace(num_rooms=num_rooms, maxRoomSize=maxRoomSize)
+    env.width, env.height = width, height
+    env.rooms, rng = np.zeros((num_rooms, 6), np.int64), np.random.default_rng(0)
+    return any(try_chain(env, rng) == num_rooms for _ in range(CHAINS))
 
 
 class MultiRoom(MiniGrid):
     """Go through all rooms to the green goal, which is in the last one.
 
-    A door leads from each room to the next one.
+    A door leads from each room to the next one.  MultiRoom-N4-S5-v0 has six rooms, as
+    in MiniGrid; its version 1, of MiniGrid 3.1.0, has four.
 
     Parameters
     ----------
     minNumRooms, maxNumRooms : int
-        The fewest and the most rooms, at least 1.
+        The fewest and the most rooms, at least 1.  Numbers that hardly ever have room
+        are refused; MiniGrid looks for it for ever.
     maxRoomSize : int
         The most columns and rows of a room with its walls, at least 4.
     width, height : int
@@ -120,14 +136,14 @@ class MultiRoom(MiniGrid):
     maxRoomSize: int = 10
     width: int = 25
     height: int = 25
-    state: ClassVar[Mapping[str, Any]] = {
+    state: ClassVar[Any] = {
         **MiniGrid.state,
         "num_rooms": np.int16,
         # Left, top, width, height, and the cell of the entry.
         "rooms": (np.int16, ("maxNumRooms", 6)),
     }
     MISSION: ClassVar[Any] = "traverse the rooms to get to the goal"
-    MINIMA: ClassVar[Mapping[str, int]] = {
+    MINIMA: ClassVar[Any] = {
         "minNumRooms": 1,
         "maxRoomSize": 4,
         "width": 4,
@@ -135,9 +151,15 @@ class MultiRoom(MiniGrid):
     }
 
     def check_options(self) -> None:
-        """Refuse numbers of rooms that are no range."""
+        """Refuse numbers of rooms that are no range, or that hardly ever have room."""
         super().check_options()
-        check_int("maxNumRooms", self.maxNumRooms, self.minNumRooms)
+        # The smallest room has 16 cells, and shares 4 with the one before.
+        most = max((self.width * (self.height - 1) - 4) // 12, 1)
+        check_int("maxNumRooms", self.maxNumRooms, self.minNumRooms, most)
+        width, height = self.width, self.height
+        if not has_room(self.maxNumRooms, self.maxRoomSize, width, height):
+            accepted = f"fewer rooms, which have room on a grid of {width}x{height}"
+            raise InvalidOptionError.expected("maxNumRooms", accepted, self.maxNumRooms)
 
     @property
     def default_limit(self) -> int:
@@ -146,7 +168,9 @@ class MultiRoom(MiniGrid):
 
     @rule
     def begin(env: Any, rng: Any) -> None:
-        draw_rooms(env, rng)
+        env.num_rooms = rng.integers(env.minNumRooms, env.maxNumRooms + 1)
+        while try_chain(env, rng) < env.num_rooms:
+            pass
         used = 0  # the colour of the door before, as a bit
         for k in range(env.num_rooms):
             left, top, width, height, x, y = env.rooms[k]

@@ -66,6 +66,8 @@ def add_key(env: Any, rng: Any, i: int, j: int, colour: int) -> None:
 class ObstructedMaze(PickupGrid):
     """Pick up the blue ball in the other one of two rooms.
 
+    The door between them is locked, and its key is in the room of the agent.
+
     Parameters
     ----------
     key_in_box : bool
@@ -100,15 +102,16 @@ class ObstructedMaze(PickupGrid):
 class ObstructedMazeFull(ObstructedMaze):
     """Pick up the blue ball in a corner of a maze of nine rooms.
 
-    The room in the middle has a door to the room in each quarter beside it, which has
-    two locked doors, to the corners, and their keys.
+    In each quarter a door leads from the room in the middle to one beside it, which has
+    two locked doors to corners, and their keys.  A ball may lie on a key: then the ball
+    alone is there, and the level may have no solution, as in MiniGrid.
 
     Parameters
     ----------
     agent_room : (int, int)
         The column and the row of the room where the agent starts, from 0 to 2.
     num_quarters : int
-        The quarters with doors and keys, from 1 to 4: right, below, left, above.
+        The quarters with doors and keys, from 1 to 4: right, down, left, up.
     num_rooms_visited : int
         The limit of steps is 144 times this number.
     """
@@ -125,9 +128,12 @@ class ObstructedMazeFull(ObstructedMaze):
         """Refuse rooms and quarters that the maze has not."""
         super().check_options()
         room: Any = self.agent_room
-        if len(room) != 2 or any(each not in range(3) for each in room):
-            accepted = "a column and a row, each from 0 to 2"
-            raise InvalidOptionError.expected("agent_room", accepted, room)
+        try:
+            i, j = (check_int("agent_room", room[k], 0, 2) for k in range(len(room)))
+        except (InvalidOptionError, TypeError, ValueError):
+            accepted = "(i, j), a column and a row from 0 to 2"
+            raise InvalidOptionError.expected("agent_room", accepted, room) from None
+        self._set(agent_room=(i, j))
         check_int("num_quarters", self.num_quarters, 1, 4)
         check_int("num_rooms_visited", self.num_rooms_visited, 1, 1 << 20)
 
@@ -155,6 +161,11 @@ class ObstructedMazeFull(ObstructedMaze):
 
 
 class ObstructedMazeFullV1(ObstructedMazeFull):
-    """`ObstructedMazeFull` without balls on keys."""
+    """Pick up the blue ball in a corner of a maze of nine rooms.
+
+    In each quarter a door leads from the room in the middle to one beside it, which has
+    two locked doors to corners, and their keys.  Keys are placed behind all balls, so
+    that no ball lies on a key.
+    """
 
     keys_last: ClassVar[bool] = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,10 +17,9 @@ from roll_vec.envs.minigrid.solver import Task
 from roll_vec.envs.minigrid.steps import (
     DROP,
     PICKUP,
-    end,
+    end_task,
     find_front,
     move,
-    reward_success,
 )
 from roll_vec.envs.minigrid.things import LOOKS, NUMBER_BIT, name_thing
 from roll_vec.kernels.minigrid.search import NEAR
@@ -52,8 +50,8 @@ class PutNear(MiniGrid):
     size : int
         Columns and rows of the grid, at least 6.
     numObjs : int
-        The number of objects, from 2 to 18 and at most (size // 3) ** 2: so many always
-        have a place.
+        The number of objects, from 2 to 18 and at most (size // 3) ** 2.  So many
+        always have a place; with more MiniGrid may look for one for ever.
 
     Rewards
     -------
@@ -70,22 +68,18 @@ class PutNear(MiniGrid):
         it is dropped beside the other object of the mission.
     terminated
         A wrong object is picked up.
-
-    Differences
-    -----------
-    - More objects are refused: MiniGrid never ends where some have taken all places.
     """
 
     size: int = 6
     numObjs: int = 2
     see_through_walls: bool = True
-    state: ClassVar[Mapping[str, Any]] = {
+    state: ClassVar[Any] = {
         **MiniGrid.state,
         "objects": (np.uint16, "numObjs"),
         "places": (np.int16, ("numObjs", 2)),
         "target_pos": (np.int16, 2),
     }
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 6}
+    MINIMA: ClassVar[Any] = {"size": 6}
 
     def check_options(self) -> None:
         """Refuse more objects than there are, or than there is always room for."""
@@ -121,9 +115,9 @@ class PutNear(MiniGrid):
             x, y = find_front(env)
             i, j = env.target_pos
             is_near = abs(x - i) <= 1 and abs(y - j) <= 1 and env.carrying == 0
-            return end(env, reward_success(env) if is_near else 0.0, True)
+            return end_task(env, is_near, True)
         is_wrong = env.carrying not in (0, env.mission & LOOKS)
-        return end(env, 0.0, action == PICKUP and is_wrong)
+        return end_task(env, False, action == PICKUP and is_wrong)
 
     def tasks(self, env: Row) -> Any:
         """Return what the mission wants; see `MiniGrid.tasks`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_border, draw_walls, place_agent
 from roll_vec.envs.minigrid.solver import Task
-from roll_vec.envs.minigrid.steps import end, move, reward_success
+from roll_vec.envs.minigrid.steps import end_task, move
 from roll_vec.envs.minigrid.things import BLUE, CLOSED, DOOR, RED
 from roll_vec.kernels.minigrid.search import OPEN
 from roll_vec.kernels.rows import Row
@@ -34,23 +33,15 @@ class RedBlueDoors(MiniGrid):
     """
 
     size: int = 8
-    state: ClassVar[Mapping[str, Any]] = {
-        **MiniGrid.state,
-        "red_y": np.int16,
-        "blue_y": np.int16,
-    }
+    state: ClassVar[Any] = {**MiniGrid.state, "red_y": np.int16, "blue_y": np.int16}
     MISSION: ClassVar[Any] = "open the red door then the blue door"
-    MINIMA: ClassVar[Mapping[str, int]] = {"size": 3}
+    MINIMA: ClassVar[Any] = {"size": 3}
+    STEPS_PER_CELL: ClassVar[int] = 10
 
     @property
     def width(self) -> int:
         """Columns of the grid."""
         return 2 * self.size
-
-    @property
-    def default_limit(self) -> int:
-        """The limit of steps without ``max_steps``."""
-        return 20 * self.size**2
 
     @rule
     def begin(env: Any, rng: Any) -> None:
@@ -69,8 +60,7 @@ class RedBlueDoors(MiniGrid):
         is_right = env.grid[left, env.red_y] == DOOR + RED
         move(env, action)
         is_end = env.grid[left + env.size - 1, env.blue_y] == DOOR + BLUE
-        is_right = is_right and is_end
-        return end(env, reward_success(env) if is_right else 0.0, is_end)
+        return end_task(env, is_right and is_end, is_end)
 
     def tasks(self, env: Row) -> Any:
         """Return what the mission wants; see `MiniGrid.tasks`."""

@@ -29,7 +29,6 @@ from roll_vec.envs.minigrid.things import (
     NUMBER_BIT,
     NUMBERS,
     OBJECTS,
-    TYPE,
     WALL,
     name_thing,
 )
@@ -40,7 +39,6 @@ from roll_vec.options import check_int
 ANY = -1
 # MiniGrid raises an error after so many draws of a cell, and of a door.
 MAX_CELLS, MAX_DOORS = 1001, 5001
-REACHED = 1 << 31
 
 
 @rule
@@ -353,53 +351,6 @@ def connect_all(env: Any, rng: Any, without: int = ANY) -> Any:
     return False
 
 
-@rule
-def spread_reach(env: Any, x: int, y: int) -> Any:
-    """Mark the cells beside a cell that is marked and can be passed.
-
-    Returns
-    -------
-    bool
-        Whether a cell was not marked before.
-    """
-    thing = env.grid[x, y]
-    kind = thing & TYPE
-    if not thing & REACHED or (kind != 0 and kind != DOOR):
-        return False
-    is_new = False
-    for side in range(4):
-        p, q = find_neighbour(x, y, side)
-        is_new |= not env.grid[p, q] & REACHED
-        env.grid[p, q] |= REACHED
-    return is_new
-
-
-@rule
-def are_reachable(env: Any) -> Any:
-    """Return whether the agent can go next to each object without moving one.
-
-    It can open all doors: ``check_objs_reachable`` of BabyAI.
-    """
-    env.grid[env.x, env.y] |= REACHED
-    is_new = True
-    while is_new:
-        is_new = False
-        for x in range(1, env.width - 1):
-            for y in range(1, env.height - 1):
-                is_new |= spread_reach(env, x, y)
-        # Backwards, marks go to the left and up in one pass.
-        for x in range(env.width - 2, 0, -1):
-            for y in range(env.height - 2, 0, -1):
-                is_new |= spread_reach(env, x, y)
-    are_all = True
-    for x in range(env.width):
-        for y in range(env.height):
-            thing = env.grid[x, y]
-            are_all &= thing == WALL or thing == 0 or thing & REACHED != 0
-            env.grid[x, y] = thing & (REACHED - 1)
-    return are_all
-
-
 class RoomGrid(MiniGrid):
     """Base class of MiniGrid's games in rooms.
 
@@ -411,6 +362,30 @@ class RoomGrid(MiniGrid):
         Rows of rooms, from 1 to 20.
     num_cols : int
         Columns of rooms, from 1 to 20.
+
+    Attributes
+    ----------
+    gates : (num_cols, num_rows, 2) int16
+        Of each room the row of the gate on the right, and the column of that below.
+    doors : (num_cols, num_rows, 4) bool
+        Whether there is a way through each side: right, down, left, up.
+    locked_rooms : (num_cols, num_rows) bool
+        Whether the last door that a room got is locked.
+    joined_rooms : (num_cols, num_rows) bool
+        Rooms to which the agent can go, while doors are drawn.
+    num_things : int16
+        Numbers of things that are in use.
+
+    Notes
+    -----
+    MiniGrid raises a ``RecursionError`` where no empty cell was drawn in 1,001 draws,
+    or rooms were not joined in 5,001.  Rules return a failure there, and a level of
+    BabyAI is drawn again, as in MiniGrid.  In other games no keywords make it likely:
+    an empty cell is missed with a chance below 10**-51.
+
+    MiniGrid's ``reset`` never returns where the agent's room has empty cells, but each
+    has objects on all four sides, as in the second episode of BabyAI-SynthS5R2-v0 from
+    seed 3.  Here that is a failure, too.
     """
 
     room_size: int = 7
@@ -449,8 +424,13 @@ class PickupGrid(RoomGrid):
 
     Attributes
     ----------
-    target : int
-        The object.
+    target : uint32
+        The code of the object.
+
+    Episode end
+    -----------
+    terminated
+        The object of the mission is picked up: success.
     """
 
     state: ClassVar[Mapping[str, Any]] = {**RoomGrid.state, "target": np.uint32}

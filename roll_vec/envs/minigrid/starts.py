@@ -39,13 +39,11 @@ def read_cell(options: MiniGrid, name: str) -> tuple[int, int] | None:
         return None
     last = options.width - 2, options.height - 2
     try:
-        x, y = (
-            check_int(name, value[axis], 1, last[axis]) for axis in range(len(value))
-        )
+        x, y = value
+        return check_int(name, x, 1, last[0]), check_int(name, y, 1, last[1])
     except (InvalidOptionError, TypeError, ValueError):
         accepted = f"None, or (x, y) from (1, 1) to {last}"
         raise InvalidOptionError.expected(name, accepted, value) from None
-    return x, y
 
 
 class StartGame(MiniGrid):

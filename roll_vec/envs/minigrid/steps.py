@@ -102,3 +102,9 @@ def end(env: Any, reward: float, terminated: bool) -> Any:
     """Return the results of a step: it truncates at the limit of steps."""
     env.success = terminated and reward > 0
     return reward, terminated, env.step_count >= env.limit
+
+
+@rule
+def end_task(env: Any, is_right: bool, is_end: bool) -> Any:
+    """Return the results of a step that has the reward of a success if it is right."""
+    return end(env, reward_success(env) if is_right else 0.0, is_end)

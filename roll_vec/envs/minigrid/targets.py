@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.solver import Task
-from roll_vec.envs.minigrid.steps import DONE, TOGGLE, end, move, reward_success
+from roll_vec.envs.minigrid.steps import DONE, TOGGLE, end_task, move
 from roll_vec.envs.minigrid.things import name_thing
 from roll_vec.kernels.minigrid.search import REACH
 from roll_vec.kernels.rows import Row
@@ -37,18 +36,14 @@ class TargetGame(MiniGrid):
     """
 
     see_through_walls: bool = True
-    state: ClassVar[Mapping[str, Any]] = {
-        **MiniGrid.state,
-        "target_pos": (np.int16, 2),
-    }
+    state: ClassVar[Any] = {**MiniGrid.state, "target_pos": (np.int16, 2)}
 
     @rule
     def step(env: Any, action: int, rng: Any) -> Any:
         move(env, action)
         x, y = env.target_pos
         is_right = action == DONE and abs(env.x - x) + abs(env.y - y) == 1
-        reward = reward_success(env) if is_right else 0.0
-        return end(env, reward, action in (TOGGLE, DONE))
+        return end_task(env, is_right, action in (TOGGLE, DONE))
 
     def tasks(self, env: Row) -> Any:
         """Return what the mission wants; see `MiniGrid.tasks`."""

@@ -7,6 +7,10 @@ type and colour.  Types, colours and states have MiniGrid's own numbers.
 
 from __future__ import annotations
 
+from typing import Any
+
+from roll_vec.arrays.rules import rule
+
 TYPE_NAMES = (
     "unseen",
     "empty",
@@ -34,6 +38,18 @@ NUMBERS = 127
 # In MiniGrid's order of the names, in which colours are drawn.
 COLOURS = (BLUE, GREEN, GREY, PURPLE, RED, YELLOW)
 OBJECTS = (KEY, BALL, BOX)
+# The looks of things: 0 of an empty cell, then six colours of each of these.
+TYPES_AND_STATES = (*((kind, 0) for kind in range(2, 10)), (4, 1), (4, 2))
+NUM_LOOKS = 61
+
+
+@rule
+def number_look(thing: Any) -> Any:
+    """Return the number of a thing's looks: of its type, colour and state."""
+    kind, state = thing & TYPE, thing >> 7 & 3
+    if kind <= EMPTY:
+        return 0
+    return 1 + 6 * (kind - 2 if state == 0 else 7 + state) + (thing >> 4 & 7)
 
 
 def name_thing(thing: int) -> str:

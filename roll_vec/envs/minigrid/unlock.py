@@ -22,7 +22,13 @@ from roll_vec.kernels.rows import Row
 
 
 class Unlock(RoomGrid):
-    """Pick up the key and open the door."""
+    """Pick up the key and open the door.
+
+    Episode end
+    -----------
+    terminated
+        The door is open: success.
+    """
 
     room_size: ClassVar[int] = 6  # type: ignore[misc]
     num_rows: ClassVar[int] = 1  # type: ignore[misc]

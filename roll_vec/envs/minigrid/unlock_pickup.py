@@ -11,10 +11,11 @@ from roll_vec.envs.minigrid.rooms import (
     add_door,
     add_object,
     draw_rooms,
+    find_gate,
     place_agent_in_room,
     set_target,
 )
-from roll_vec.envs.minigrid.things import BOX, KEY
+from roll_vec.envs.minigrid.things import BALL, BOX, COLOURS, KEY
 
 
 class UnlockPickup(PickupGrid):
@@ -23,6 +24,7 @@ class UnlockPickup(PickupGrid):
     room_size: ClassVar[int] = 6  # type: ignore[misc]
     num_rows: ClassVar[int] = 1  # type: ignore[misc]
     num_cols: ClassVar[int] = 2  # type: ignore[misc]
+    blocked: ClassVar[bool] = False
 
     @property
     def default_limit(self) -> int:
@@ -34,5 +36,8 @@ class UnlockPickup(PickupGrid):
         draw_rooms(env, rng)
         set_target(env, add_object(env, rng, 1, 0, BOX, ANY))
         colour = add_door(env, rng, 0, 0, 0, ANY, 1)
+        if env.blocked:
+            x, y = find_gate(env, 0, 0, 0)
+            env.grid[x - 1, y] = BALL + COLOURS[rng.integers(6)]
         add_object(env, rng, 0, 0, KEY, colour)
         place_agent_in_room(env, rng, 0, 0)
