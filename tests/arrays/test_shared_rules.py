@@ -192,6 +192,7 @@ def test_games_of_one_base_share_their_rules(play, tmp_path):
     assert rules == []
 
 
+@pytest.mark.slow
 def test_an_edited_rule_is_compiled_again(play):
     play("Base")
     edited = SOURCE.replace("y += 5", "y += 6")
@@ -203,6 +204,7 @@ def test_an_edited_rule_is_compiled_again(play):
     assert (results, rules) == (expected(play, "One"), ["One.begin"])
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_no_rule(play, tmp_path, monkeypatch):
     play("Base")
     monkeypatch.setattr(_cache.config, "CACHE_DIR", str(tmp_path))
@@ -225,6 +227,7 @@ def test_a_damaged_file_is_no_rule(play, tmp_path, monkeypatch):
     assert play("Three")[1] == []
 
 
+@pytest.mark.slow
 def test_a_part_may_be_loaded_and_compiled_in_one_process(play, tmp_path):
     play("Base")
     for path in stored_rules(tmp_path):

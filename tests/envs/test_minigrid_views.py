@@ -40,7 +40,9 @@ class Chaos(MiniGrid):
             env.carrying = 5 + rng.integers(3) + (rng.integers(6) << 4)
 
 
-roll_vec.register("tests/Chaos-v0", Chaos)
+@pytest.fixture(scope="module", autouse=True)
+def chaos(module_forgets_ids):
+    roll_vec.register("tests/Chaos-v0", Chaos)
 
 
 def make_thing(code):
