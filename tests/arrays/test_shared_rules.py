@@ -271,6 +271,7 @@ class Whole(roll_vec.ArrayEnv):
         return 0.0, False
 
 
+@pytest.mark.usefixtures("forgets_ids")
 def test_rules_that_need_whole_rows_get_them():
     roll_vec.register("tests_shared_rules/Whole-v0", Whole)
     envs = roll_vec.make_vec("tests_shared_rules/Whole-v0", 2)
