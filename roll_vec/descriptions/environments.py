@@ -221,6 +221,9 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
         classes += [TextOptions, ArrayEnv, TextLevelEnv]
     docstrings = _read_docstrings(classes)
     sections = ChainMap(*docstrings)
+    # A class of a user is not equal to what its base of this package is equal to.
+    is_ours = registered is not None and isinstance(registered.entry, str)
+    origins = sections if is_ours else docstrings[0]
     # Gymnasium's docstrings begin with a heading in Markdown.
     text = read_sections(getattr(entry, "__doc__", None))[""]
     text = re.sub(r"\A(#.*)?\s*", "", text)
@@ -259,9 +262,9 @@ def describe_env(id: str, keywords: Mapping[str, Any] | None = None) -> EnvDescr
         infos=_list_infos(docstrings, options, {one.name for one in all_keywords}),
         sources=tuple(
             Source(one.name, *one.kind.rpartition("; ")[::2], one.text)
-            for one in read_entries(sections.get("Sources", ""))
+            for one in read_entries(origins.get("Sources", ""))
         ),
-        differences=tuple(read_items(sections.get("Differences", ""))),
+        differences=tuple(read_items(origins.get("Differences", ""))),
         page=_find_page(registered),
     )
 

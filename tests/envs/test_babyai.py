@@ -140,6 +140,28 @@ def test_keywords_without_levels_are_refused(id, keywords, message):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mode", "wrapper"),
+    [("one_hot", "OneHotPartialObsWrapper"), ("flat", "FlatObsWrapper")],
+)
+def test_first_observations_of_carried_objects(bot, mode, wrapper):
+    from minigrid import wrappers
+
+    id = "BabyAI-PutNextS5N2Carrying-v0"
+    theirs = getattr(wrappers, wrapper)(gymnasium.make(id, disable_env_checker=True))
+    ours = gymnasium.make(f"roll_vec/{id}", obs_mode=mode)
+    for seed in range(12):
+        for expected, result in (
+            (theirs.reset(seed=seed), ours.reset(seed=seed)),
+            (theirs.step(0), ours.step(0)),
+        ):
+            arrays = [each[0] for each in (expected, result)]
+            if mode == "one_hot":
+                arrays = [each["image"] for each in arrays]
+            np.testing.assert_array_equal(*arrays)
+
+
+@pytest.mark.slow
 def test_levels_that_cannot_be_drawn_are_errors():
     id = "roll_vec/BabyAI-MiniBossLevel-v0"
     env = gymnasium.make(id, num_dists=62, room_size=10)

@@ -1,8 +1,12 @@
 """Keywords of MiniGrid's games beside MiniGrid itself, and values without a level."""
 
+import gymnasium
 import pytest
 from gymnasium.vector import AutoresetMode
 
+import roll_vec
+from roll_vec.descriptions import describe_env
+from roll_vec.envs.minigrid import MiniGrid
 from roll_vec.envs.minigrid.crossing import Crossing
 from roll_vec.envs.minigrid.dist_shift import DistShift
 from roll_vec.envs.minigrid.door_key import DoorKey
@@ -12,6 +16,7 @@ from roll_vec.envs.minigrid.fetch import Fetch
 from roll_vec.envs.minigrid.four_rooms import FourRooms
 from roll_vec.envs.minigrid.go_to_door import GoToDoor
 from roll_vec.envs.minigrid.go_to_object import GoToObject
+from roll_vec.envs.minigrid.grids import draw_border, place_agent_anywhere
 from roll_vec.envs.minigrid.lava_gap import LavaGap
 from roll_vec.envs.minigrid.locked_room import LockedRoom
 from roll_vec.envs.minigrid.memory import Memory
@@ -154,3 +159,41 @@ def test_values_without_a_level_are_refused(game, keywords, message):
 def test_cells_may_be_none_and_are_tuples():
     assert Empty(agent_start_pos=None).start == (-1, -1)
     assert Empty(agent_start_pos=[2, 3]) == Empty(agent_start_pos=(2, 3))
+
+
+class Room(MiniGrid):
+    """Walk in a room."""
+
+    size: int = 5
+
+    @roll_vec.rule
+    def begin(env, rng):
+        draw_border(env)
+        place_agent_anywhere(env, rng)
+
+
+class Nowhere(MiniGrid):
+    """A game without a size."""
+
+    @roll_vec.rule
+    def begin(env, rng):
+        draw_border(env)
+
+
+@pytest.mark.usefixtures("forgets_ids")
+def test_a_game_of_a_user_ends_its_draws_and_claims_no_origin():
+    roll_vec.register("tests/Room-v0", Room)
+    env = gymnasium.make("tests/Room-v0", size=2)
+    with pytest.raises(RuntimeError, match="no cell is empty"):
+        env.reset(seed=0)
+    description = describe_env("tests/Room-v0")
+    assert (description.sources, description.differences) == ((), ())
+    assert describe_env("roll_vec/MiniGrid-DoorKey-5x5-v0").sources
+    for keywords, message in (
+        ({"size": 0}, "size: expected at least 1, got 0"),
+        ({"size": 2.5}, "size: expected"),
+    ):
+        with pytest.raises(InvalidOptionError, match=message):
+            gymnasium.make("tests/Room-v0", **keywords)
+    with pytest.raises(InvalidOptionError, match=r"Nowhere.size: expected an option"):
+        roll_vec.register("tests/Nowhere-v0", Nowhere)

@@ -7,7 +7,12 @@ from typing import Any, ClassVar
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.babyai_instructions import ask_put
 from roll_vec.envs.minigrid.babyai_levels import Level, OneRoom, are_reachable, level
-from roll_vec.envs.minigrid.observations import observe_image, observe_parts
+from roll_vec.envs.minigrid.observations import (
+    observe_flat,
+    observe_image,
+    observe_parts,
+    spread_codes,
+)
 from roll_vec.envs.minigrid.rooms import (
     ANY,
     add_distractors,
@@ -17,7 +22,7 @@ from roll_vec.envs.minigrid.rooms import (
     remove_wall,
 )
 from roll_vec.envs.minigrid.steps import find_front
-from roll_vec.envs.minigrid.things import NUMBER_BIT, NUMBERS
+from roll_vec.envs.minigrid.things import EMPTY, NUMBER_BIT, NUMBERS, TYPE
 from roll_vec.envs.minigrid.views import write_code
 from roll_vec.options import check_int
 
@@ -95,6 +100,21 @@ def find_known(env: Any, things: int) -> Any:
 
 
 @rule
+def find_target(env: Any) -> Any:
+    """Return the cell (i, j) of the view where the carried object was at the begin.
+
+    (-1, -1): it is not in the view.
+    """
+    size, half = env.agent_view_size, env.agent_view_size // 2
+    x, y = find_known(env, 1 << (env.carrying >> NUMBER_BIT & NUMBERS))
+    front, below = find_front(env)
+    dx, dy = front - env.x, below - env.y
+    i = half + (y - env.y) * dx - (x - env.x) * dy
+    j = size - 1 - (x - env.x) * dx - (y - env.y) * dy
+    return (i, j) if 0 <= i < size and 0 <= j < size else (-1, -1)
+
+
+@rule
 def show_target(env: Any, image: Any) -> None:
     """Show the object that the agent carries at the begin on its cell.
 
@@ -102,15 +122,10 @@ def show_target(env: Any, image: Any) -> None:
     """
     if env.step_count > 0:
         return
-    size, half = env.agent_view_size, env.agent_view_size // 2
-    write_code(image, half, size - 1, 0)
-    x, y = find_known(env, 1 << (env.carrying >> NUMBER_BIT & NUMBERS))
-    front, below = find_front(env)
-    dx, dy = front - env.x, below - env.y
-    i = half + (y - env.y) * dx - (x - env.x) * dy
-    j = size - 1 - (x - env.x) * dx - (y - env.y) * dy
+    write_code(image, env.agent_view_size // 2, env.agent_view_size - 1, 0)
+    i, j = find_target(env)
     # What is not visible is 0.
-    if 0 <= i < size and 0 <= j < size and image[i, j, 0] > 0:
+    if i >= 0 and image[i, j, 0] > 0:
         write_code(image, i, j, env.carrying)
 
 
@@ -126,7 +141,33 @@ def observe_start_image(env: Any, out: Any) -> None:
     show_target(env, out)
 
 
-START_OBSERVERS = {"dict": observe_start_parts, "image": observe_start_image}
+@rule
+def observe_start_one_hot(env: Any, out: Any) -> None:
+    observe_parts(env, out)
+    show_target(env, out.image)
+    spread_codes(env, out.image)
+
+
+@rule
+def observe_start_flat(env: Any, out: Any) -> None:
+    observe_flat(env, out)
+    if env.step_count > 0:
+        return
+    size, thing = env.agent_view_size, env.carrying
+    first = 3 * (size // 2 * size + size - 1)
+    out[first : first + 3] = EMPTY, 0, 0
+    i, j = find_target(env)
+    first = 3 * (i * size + j)
+    if i >= 0 and out[first] > 0:
+        out[first : first + 3] = thing & TYPE, thing >> 4 & 7, thing >> 7 & 3
+
+
+START_OBSERVERS = {
+    "dict": observe_start_parts,
+    "image": observe_start_image,
+    "one_hot": observe_start_one_hot,
+    "flat": observe_start_flat,
+}
 
 
 class TwoSidesLevel(Level):
@@ -157,8 +198,9 @@ class PutNext(TwoSidesLevel):
     Parameters
     ----------
     start_carrying : bool
-        True: the agent carries the object at the begin.  The first observation of the
-        modes ``dict`` and ``image`` shows it on its cell, as in MiniGrid.
+        True: the agent carries the object at the begin.  The first observation
+        shows it on its cell, as in MiniGrid; in texts, pictures and whole grids it is
+        in the agent's hands.
     """
 
     room_size: int = 5

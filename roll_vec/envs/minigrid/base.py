@@ -126,7 +126,9 @@ class MiniGrid(ArrayEnv):
     -----------
     - ``mission`` is of a ``Text`` space, not of a ``MissionSpace``.
     - ``agent_view_size`` is at most 15.
-    - ``grid`` and ``carrying`` are codes, not objects.
+    - ``grid`` and ``carrying`` are codes, not objects, and ``mission`` is the number
+      of the text that observations have.
+    - Not there: ``screen_size``, and methods such as ``front_pos`` or ``gen_obs_grid``.
     - Wrappers that change observations are values of ``obs_mode``.
     """
 
@@ -201,12 +203,16 @@ class MiniGrid(ArrayEnv):
     @property
     def width(self) -> int:
         """Columns of the grid."""
-        return self.size  # type: ignore[attr-defined, no-any-return]
+        name, size = f"{type(self).__name__}.size", getattr(self, "size", None)
+        if size is None:
+            accepted = "an option `size`, or `width` and `height`, of the class"
+            raise InvalidOptionError.expected(name, accepted, size)
+        return check_int("size", size, 1, MAX_SIZE)
 
     @property
     def height(self) -> int:
         """Rows of the grid."""
-        return self.size  # type: ignore[attr-defined, no-any-return]
+        return self.width
 
     @property
     def default_limit(self) -> int:

@@ -7,8 +7,10 @@ from typing import Any
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.things import COLOURS, KEY, WALL
 
-# Tries to place a thing: MiniGrid has no bound.
-ENDLESS = 1 << 40
+# Draws of a cell until there is an error: MiniGrid has no bound.  Where one cell of a
+# thousand is empty, these miss it with a chance below 10**-400.
+ENDLESS = 1 << 20
+NO_CELL = "no cell is empty where a thing or the agent should be placed"
 
 
 @rule
@@ -55,7 +57,7 @@ def place(
     distance : int
         The fewest moves between the cell and the agent; 1: not the agent's cell.
     max_tries : int
-        (-1, -1) is returned after so many draws.
+        (-1, -1) is returned after so many draws; after `ENDLESS` ones it is an error.
     """
     left, top, right, bottom = box
     for _ in range(max_tries):
@@ -65,6 +67,8 @@ def place(
         if env.grid[x, y] == 0 and is_far:
             env.grid[x, y] = thing
             return x, y
+    if max_tries == ENDLESS:
+        raise RuntimeError(NO_CELL)
     return -1, -1
 
 

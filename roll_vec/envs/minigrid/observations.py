@@ -42,16 +42,22 @@ def observe_image(env: Any, out: Any) -> None:
 
 
 @rule
+def spread_codes(env: Any, image: Any) -> None:
+    """Make a view one-hot, (S, S, 20); the first three numbers of a cell are codes."""
+    for i in range(env.agent_view_size):
+        for j in range(env.agent_view_size):
+            kind, colour, state = image[i, j, :3]
+            image[i, j, :3] = 0
+            image[i, j, kind] = 1
+            image[i, j, NUM_TYPES + colour] = 1
+            image[i, j, NUM_TYPES + 6 + state] = 1
+
+
+@rule
 def observe_one_hot(env: Any, out: Any) -> None:
     out.direction = env.direction
     write_view(env, out.image)
-    for i in range(env.agent_view_size):
-        for j in range(env.agent_view_size):
-            kind, colour, state = out.image[i, j, :3]
-            out.image[i, j, :3] = 0
-            out.image[i, j, kind] = 1
-            out.image[i, j, NUM_TYPES + colour] = 1
-            out.image[i, j, NUM_TYPES + 6 + state] = 1
+    spread_codes(env, out.image)
 
 
 @rule
