@@ -124,7 +124,9 @@ def _do_again(thing, f, side, progress, facts, codes):
 def _has_near(thing_cell, f, grid, height, facts, codes):
     """Return whether next to a cell is a thing that a fact names second."""
     for direction in range(4):
-        if _matches(grid[_ahead(thing_cell, direction, height)], f, 1, facts, codes):
+        near = _ahead(thing_cell, direction, height)
+        is_inside = 0 <= near < grid.shape[0]
+        if is_inside and _matches(grid[near], f, 1, facts, codes):
             return True
     return False
 
@@ -146,6 +148,9 @@ def find_progress(progress, action, carried, before, pose, grid, task):
     """
     height, table, facts, codes, _, _, _, penalty = task
     front = _ahead(pose // 4, pose % 4, height)
+    if front < 0 or front >= grid.shape[0]:
+        # The agent stands at the border of a grid without walls.
+        front = pose // 4
     for f in range(facts.shape[0]):
         kind, only = facts[f, KIND], facts[f, ACTION]
         if (only >= 0 and only != action) or not _is_due(f, progress, facts):

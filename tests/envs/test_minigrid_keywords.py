@@ -76,7 +76,12 @@ def test_keywords_are_minigrids(name, keywords):
     for way in ("uniform", "seeker"):
         theirs = play_original(id, way, 120, 4, max_steps=30, **keywords)
         ours = play_ours(
-            id, theirs.actions, AutoresetMode.DISABLED, max_steps=30, **keywords
+            id,
+            theirs.actions,
+            theirs.seeds,
+            AutoresetMode.DISABLED,
+            max_steps=30,
+            **keywords,
         )
         assert_equal(ours, theirs)
 
@@ -89,7 +94,12 @@ def test_a_wall_with_a_gap_is_minigrids():
     id, wall = "roll_vec/MiniGrid-LavaGapS7-v0", {"obstacle_type": objects.Wall}
     theirs = play_original(id, "seeker", 200, 4, max_steps=50, **wall)
     ours = play_ours(
-        id, theirs.actions, AutoresetMode.DISABLED, max_steps=50, obstacle_type="wall"
+        id,
+        theirs.actions,
+        theirs.seeds,
+        AutoresetMode.DISABLED,
+        max_steps=50,
+        obstacle_type="wall",
     )
     assert theirs.num_successes
     assert_equal(ours, theirs)

@@ -203,16 +203,20 @@ class MiniGrid(ArrayEnv):
     @property
     def width(self) -> int:
         """Columns of the grid."""
+        return self._find_size()
+
+    @property
+    def height(self) -> int:
+        """Rows of the grid."""
+        return self._find_size()
+
+    def _find_size(self) -> int:
+        """Return the option ``size``."""
         name, size = f"{type(self).__name__}.size", getattr(self, "size", None)
         if size is None:
             accepted = "an option `size`, or `width` and `height`, of the class"
             raise InvalidOptionError.expected(name, accepted, size)
         return check_int("size", size, 1, MAX_SIZE)
-
-    @property
-    def height(self) -> int:
-        """Rows of the grid."""
-        return self.width
 
     @property
     def default_limit(self) -> int:

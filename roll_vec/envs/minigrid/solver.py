@@ -111,8 +111,10 @@ class _Facts:
         self,
         stages: Sequence[Sequence[Task]],
         grid: NDArray[np.uint32],
+        height: int,
         is_exact: bool,
     ) -> None:
+        self._num_cells, self._height = grid.size, height
         self._rows: list[list[int]] = []
         self._codes: list[tuple[list[int], list[int]]] = []
         self.goal = 0
@@ -154,11 +156,19 @@ class _Facts:
         things: Sequence[int],
         others: Sequence[int] = (),
     ) -> int:
-        bits, codes = (-1, list(things)) if kind == REACH else _code_things(things)
+        if kind == REACH:
+            bits, codes = -1, [each for each in things if self._is_inside(each)]
+        else:
+            bits, codes = _code_things(things)
         second = _code_things(others)[1] if others else []
         self._rows.append([kind, requires, bits, _ACTIONS.get(kind, -1), 0])
         self._codes.append((codes, second))
         return len(self._rows) - 1
+
+    def _is_inside(self, cell: int) -> bool:
+        """Return whether a cell is in the grid and not at its border, a wall."""
+        height, y = self._height, cell % self._height
+        return height <= cell < self._num_cells - height and 0 < y < height - 1
 
     def _add_locks(self, grid: NDArray[np.uint32]) -> None:
         """Add a fact for each colour of a locked door: a key of it is carried."""
@@ -310,7 +320,8 @@ def find_plan(
     children = free.pop() if free else Children(options)
     row = children.read_row(env)
     for penalty, weight, limit in searches:
-        facts = _Facts(stages, env.grid.array.ravel(), penalty == 0)
+        grid = env.grid.array
+        facts = _Facts(stages, grid.ravel(), grid.shape[1], penalty == 0)
         if facts.is_too_large:
             continue
         start, task = _measure(env, facts, penalty)
