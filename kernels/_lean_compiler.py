@@ -190,10 +190,11 @@ def _is_code(module):
 def _are_plain(args):
     """Return whether the names of types tell them apart in all processes.
 
-    That of a function has its address, that of a named tuple does not tell its class.
+    That of a function has its address; that of a named tuple does not tell its class,
+    and that of a class or a module, such as an enumeration, not what is in it.
     """
     for each in args:
-        if isinstance(each, types.BaseNamedTuple):
+        if isinstance(each, (types.BaseNamedTuple, types.Module, types.EnumClass)):
             return False
         if not _are_plain(getattr(each, "types", ())):
             return False

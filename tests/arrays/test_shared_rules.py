@@ -1,5 +1,6 @@
 """Rules that several games call: they are compiled once, and each game has its own."""
 
+import enum
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gymnasium.spaces import Box
+from numba import types
 
 import roll_vec
 from roll_vec.kernels import _cache, _jit
@@ -279,3 +281,13 @@ def test_rules_that_need_whole_rows_get_them():
     for number in (3, 6):
         assert envs.step([0, 1])[0].tolist() == [number] * 2
     assert _jit._RuleCallee.narrows is None
+
+
+def test_what_classes_hold_is_not_in_their_names():
+    """An edited enumeration that a rule gets as an argument is other code."""
+    lean = pytest.importorskip("roll_vec.kernels._lean_compiler")
+    members = types.EnumClass(enum.Enum("Colour", "RED"), types.int64)
+    for each in (types.Module(enum), members):
+        assert not lean._are_plain((types.int64, each))
+        assert not lean._are_plain((types.Tuple((each,)),))
+    assert lean._are_plain((types.int64, types.UniTuple(types.float64, 2)))

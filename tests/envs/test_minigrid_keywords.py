@@ -1,6 +1,7 @@
 """Keywords of MiniGrid's games beside MiniGrid itself, and values without a level."""
 
 import gymnasium
+import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
@@ -23,7 +24,7 @@ from roll_vec.envs.minigrid.memory import Memory
 from roll_vec.envs.minigrid.multi_room import MultiRoom
 from roll_vec.envs.minigrid.put_near import PutNear
 from roll_vec.envs.minigrid.red_blue_doors import RedBlueDoors
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, InvalidStateError, UnsupportedError
 from tests.envs.minigrid_episodes import assert_equal, play_original, play_ours
 
 SHIFT, CROSSING, BALLS, ROOMS = (
@@ -207,3 +208,33 @@ def test_a_game_of_a_user_ends_its_draws_and_claims_no_origin():
             gymnasium.make("tests/Room-v0", **keywords)
     with pytest.raises(InvalidOptionError, match=r"Nowhere.size: expected an option"):
         roll_vec.register("tests/Nowhere-v0", Nowhere)
+
+
+def test_states_that_cannot_be_are_refused():
+    env = gymnasium.make("roll_vec/MiniGrid-DoorKey-5x5-v0")
+    env.reset(seed=0)
+    game = env.unwrapped
+    before = game.get_state()
+    for name, value in (
+        ("x", 0),
+        ("y", 4),
+        ("direction", 4),
+        ("carrying", 2),
+        ("grid", 15),
+        ("agent_pos", (1, 2, 3)),
+        ("agent_pos", 5),
+        ("agent_pos", (1, 0)),
+    ):
+        if name == "grid":
+            value = np.full_like(game.grid, value)
+        with pytest.raises(InvalidStateError):
+            setattr(game, name, value)
+    np.testing.assert_equal(game.get_state(), before)
+    game.agent_pos = 2, 1
+    assert (game.x, game.y) == (2, 1)
+
+
+def test_missions_may_be_too_long_for_vectors():
+    with pytest.raises(UnsupportedError, match="missions of at most 96 letters"):
+        gymnasium.make("roll_vec/BabyAI-BossLevel-v0", obs_mode="flat")
+    gymnasium.make("roll_vec/BabyAI-SynthLoc-v0", obs_mode="flat")

@@ -22,6 +22,7 @@ from roll_vec.envs.minigrid.babyai_levels import (
     level,
     place_agent_outside,
 )
+from roll_vec.envs.minigrid.observations import MAX_LETTERS
 from roll_vec.envs.minigrid.rooms import (
     ANY,
     add_distractors,
@@ -31,6 +32,7 @@ from roll_vec.envs.minigrid.rooms import (
     has_neighbour,
 )
 from roll_vec.envs.minigrid.things import BALL, BOX, COLOURS, DOOR, KEY
+from roll_vec.errors import UnsupportedError
 from roll_vec.options import check_choice, check_number
 
 ACTION_KINDS = ("goto", "pickup", "open", "putnext")
@@ -168,6 +170,13 @@ class LevelGen(Level):
         ):
             for kind in tuple(getattr(self, name)) or (None,):
                 check_choice(name, kind, accepted)
+        if self.obs_mode == "flat" and {*self.instr_kinds} != {"action"}:
+            message = (
+                f"obs_mode='flat': needs missions of at most {MAX_LETTERS} letters, "
+                "and those of two clauses or more may be longer: use obs_mode='dict', or "
+                "instr_kinds=('action',)"
+            )
+            raise UnsupportedError(message)
 
     @property
     def verbs(self) -> tuple[int, ...]:

@@ -317,6 +317,11 @@ class Level(RoomGrid):
         check_int("num_dists", num_dists, self.LEAST_DISTS, MAX_THINGS)
 
     @property
+    def state_limits(self) -> dict[str, Any]:
+        """Limits of variables."""
+        return {**super().state_limits, "limit": (1, np.iinfo(np.int32).max)}
+
+    @property
     def num_cells(self) -> int:
         """Cells of the grid."""
         return self.width * self.height

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from roll_vec.arrays.array_env import MAX_SCALE, METADATA, ArrayEnv, Ids
 from roll_vec.arrays.attributes import StateAttribute
 from roll_vec.arrays.rules import rule
+from roll_vec.arrays.state_checks import check_each
 from roll_vec.arrays.text_parts import values_of
 from roll_vec.envs.minigrid.observations import (
     OBS_MODES,
@@ -26,13 +27,24 @@ from roll_vec.envs.minigrid.pictures import draw_picture
 from roll_vec.envs.minigrid.solver import SEARCHES, Children, find_goals, find_plan
 from roll_vec.envs.minigrid.steps import end, move
 from roll_vec.envs.minigrid.texts import describe, print_grid
+from roll_vec.envs.minigrid.things import BOX, COLOURS, KEY, LAVA, TYPE, WALL
 from roll_vec.envs.minigrid.tiles import make_tiles
-from roll_vec.errors import InvalidOptionError
+from roll_vec.errors import InvalidOptionError, InvalidStateError
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 
 # Columns and rows are variables of 16 bits.
 MAX_SIZE = (1 << 15) - 1
+
+
+def _write_position(value: Any) -> Mapping[str, Any]:
+    """Return the variables of ``agent_pos``."""
+    try:
+        x, y = value
+    except (TypeError, ValueError):
+        accepted = "a column and a row"
+        raise InvalidStateError.expected("agent_pos", accepted, value) from None
+    return {"x": x, "y": y}
 
 
 class MiniGrid(ArrayEnv):
@@ -175,10 +187,7 @@ class MiniGrid(ArrayEnv):
     # `default_limit` for each cell of the grid.
     STEPS_PER_CELL: ClassVar[int] = 4
     attributes: ClassVar[Any] = {
-        "agent_pos": StateAttribute(
-            lambda env: (env.x, env.y),
-            lambda value: {"x": value[0], "y": value[1]},
-        ),
+        "agent_pos": StateAttribute(lambda env: (env.x, env.y), _write_position),
         "agent_dir": StateAttribute(
             lambda env: env.direction, lambda value: {"direction": value}
         ),
@@ -217,6 +226,23 @@ class MiniGrid(ArrayEnv):
             accepted = "an option `size`, or `width` and `height`, of the class"
             raise InvalidOptionError.expected(name, accepted, size)
         return check_int("size", size, 1, MAX_SIZE)
+
+    @property
+    def state_limits(self) -> dict[str, Any]:
+        """Limits of variables; nobody stands on the border, which is a wall."""
+        columns, rows = (1, self.width - 2), (1, self.height - 2)
+        return {"x": columns, "y": rows, "direction": (0, 3)}
+
+    def check_rows(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Check that all codes are of things that there are."""
+        for name, first, last in (
+            ("grid", WALL & TYPE, LAVA & TYPE),
+            ("carrying", KEY, BOX),
+        ):
+            codes = arrays[name].ravel()
+            kinds, colours = codes & TYPE, codes >> 4 & 7
+            is_thing = (first <= kinds) & (kinds <= last) & (colours < len(COLOURS))
+            check_each(name, codes, is_thing | (codes == 0), "codes of things")
 
     @property
     def default_limit(self) -> int:
