@@ -173,8 +173,8 @@ class LevelGen(Level):
         if self.obs_mode == "flat" and {*self.instr_kinds} != {"action"}:
             message = (
                 f"obs_mode='flat': needs missions of at most {MAX_LETTERS} letters, "
-                "and those of two clauses or more may be longer: use obs_mode='dict', or "
-                "instr_kinds=('action',)"
+                "and those of two clauses or more may be longer: use "
+                "obs_mode='dict', or instr_kinds=('action',)"
             )
             raise UnsupportedError(message)
 
