@@ -12,7 +12,8 @@ from gymnasium.spaces import Box
 from numba import types
 
 import roll_vec
-from roll_vec.kernels import _cache, _jit
+from roll_vec.kernels import _cache
+from roll_vec.kernels._compiled_callees import RuleCallee
 from roll_vec.kernels._compiler import stored
 from tests.conftest import JIT_OFF
 
@@ -280,7 +281,7 @@ def test_rules_that_need_whole_rows_get_them():
     envs.reset(seed=0)
     for number in (3, 6):
         assert envs.step([0, 1])[0].tolist() == [number] * 2
-    assert _jit._RuleCallee.narrows is None
+    assert RuleCallee.narrows is None
 
 
 def test_what_classes_hold_is_not_in_their_names():
