@@ -40,12 +40,11 @@ from roll_vec.envs.minigrid.rooms import (
     find_thing,
     place_agent_in_room,
 )
-from roll_vec.envs.minigrid.solver import Task
+from roll_vec.envs.minigrid.solver import FACE, NEXT, PICK, Task
+from roll_vec.envs.minigrid.solver import OPEN as OPEN_DOOR
 from roll_vec.envs.minigrid.steps import end, find_front, move, reward_success
 from roll_vec.envs.minigrid.things import DOOR, KEY, NUMBER_BIT, STATE, TYPE, WALL
 from roll_vec.errors import InvalidOptionError
-from roll_vec.kernels.minigrid.search import FACE, NEXT, PICK
-from roll_vec.kernels.minigrid.search import OPEN as OPEN_DOOR
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 

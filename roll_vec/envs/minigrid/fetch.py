@@ -13,10 +13,9 @@ from roll_vec.envs.minigrid.grids import (
     place_agent_anywhere,
     place_anywhere,
 )
-from roll_vec.envs.minigrid.solver import Task
+from roll_vec.envs.minigrid.solver import PICK, Task
 from roll_vec.envs.minigrid.steps import end_task, move
 from roll_vec.envs.minigrid.things import COLOURS, KEY, LOOKS, NUMBER_BIT, name_thing
-from roll_vec.kernels.minigrid.search import PICK
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 

@@ -9,10 +9,9 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_border, draw_column, draw_row, put_agent
-from roll_vec.envs.minigrid.solver import Task
+from roll_vec.envs.minigrid.solver import REACH, Task
 from roll_vec.envs.minigrid.steps import PICKUP, TOGGLE, end_task, move
 from roll_vec.envs.minigrid.things import BALL, GREEN, KEY, WALL
-from roll_vec.kernels.minigrid.search import REACH
 from roll_vec.kernels.rows import Row
 
 

@@ -13,7 +13,7 @@ from roll_vec.envs.minigrid.grids import (
     draw_border,
     place_agent_anywhere,
 )
-from roll_vec.envs.minigrid.solver import Task
+from roll_vec.envs.minigrid.solver import NEAR, Task
 from roll_vec.envs.minigrid.steps import (
     DROP,
     PICKUP,
@@ -22,7 +22,6 @@ from roll_vec.envs.minigrid.steps import (
     move,
 )
 from roll_vec.envs.minigrid.things import LOOKS, NUMBER_BIT, name_thing
-from roll_vec.kernels.minigrid.search import NEAR
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 

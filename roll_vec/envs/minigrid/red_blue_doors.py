@@ -9,10 +9,9 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_border, draw_walls, place_agent
-from roll_vec.envs.minigrid.solver import Task
+from roll_vec.envs.minigrid.solver import OPEN, Task
 from roll_vec.envs.minigrid.steps import end_task, move
 from roll_vec.envs.minigrid.things import BLUE, CLOSED, DOOR, RED
-from roll_vec.kernels.minigrid.search import OPEN
 from roll_vec.kernels.rows import Row
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
 from roll_vec.envs.minigrid.grids import draw_walls, place, put_agent
-from roll_vec.envs.minigrid.solver import Task
+from roll_vec.envs.minigrid.solver import PICK, Task
 from roll_vec.envs.minigrid.steps import PICKUP, end, find_front, move, reward_success
 from roll_vec.envs.minigrid.things import (
     CLOSED,
@@ -32,7 +32,6 @@ from roll_vec.envs.minigrid.things import (
     WALL,
     name_thing,
 )
-from roll_vec.kernels.minigrid.search import PICK
 from roll_vec.kernels.rows import Row
 from roll_vec.options import check_int
 

@@ -47,6 +47,20 @@ from roll_vec.kernels.minigrid.search import (
 from roll_vec.kernels.rows import Row
 from roll_vec.vector.engine import NO_IDS
 
+__all__ = [
+    "FACE",
+    "NEAR",
+    "NEXT",
+    "OPEN",
+    "PICK",
+    "REACH",
+    "SEARCHES",
+    "Children",
+    "Task",
+    "find_goals",
+    "find_plan",
+]
+
 # Searches one after the other: the penalty of `measure_tasks`, twice the weight of
 # bounds, and the states that it may meet.
 SEARCHES = (

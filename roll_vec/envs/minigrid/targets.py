@@ -8,10 +8,9 @@ import numpy as np
 
 from roll_vec.arrays.rules import rule
 from roll_vec.envs.minigrid.base import MiniGrid
-from roll_vec.envs.minigrid.solver import Task
+from roll_vec.envs.minigrid.solver import REACH, Task
 from roll_vec.envs.minigrid.steps import DONE, TOGGLE, end_task, move
 from roll_vec.envs.minigrid.things import name_thing
-from roll_vec.kernels.minigrid.search import REACH
 from roll_vec.kernels.rows import Row
 
 

@@ -14,10 +14,9 @@ from roll_vec.envs.minigrid.rooms import (
     find_gate,
     place_agent_in_room,
 )
-from roll_vec.envs.minigrid.solver import Task
+from roll_vec.envs.minigrid.solver import OPEN, Task
 from roll_vec.envs.minigrid.steps import TOGGLE, end, is_shut, move, reward_success
 from roll_vec.envs.minigrid.things import KEY
-from roll_vec.kernels.minigrid.search import OPEN
 from roll_vec.kernels.rows import Row
 
 
