@@ -18,6 +18,7 @@ pytestmark = pytest.mark.learning
 
 SOKOBAN, LAKE = "roll_vec/Sokoban-v0", "roll_vec/RandomFrozenLake-v0"
 CART_POLE, TAXI = "roll_vec/CartPole-v1", "roll_vec/Taxi-v3"
+DOOR_KEY = "roll_vec/MiniGrid-DoorKey-8x8-v0"
 
 
 def test_the_program_of_the_docs_about_tensors_runs():
@@ -120,3 +121,10 @@ def test_a_checkpoint_has_a_row(example, id, name, tmp_path):
     played = play_split(split, envs, lambda turn: policy(turn.observations))
     assert row["success"][0] == played.successes.mean()
     assert 0 < row["new_episodes"] < len(split)
+
+
+def test_the_same_training_on_minigrids_own_batch_has_equal_weights(example):
+    pytest.importorskip("minigrid", reason="needs the extra originals")
+    torch.set_num_threads(1)
+    # It raises an error if weights differ.
+    assert example("beside_minigrid").compare(DOOR_KEY, num_envs=16, updates=2)
