@@ -46,7 +46,7 @@ def plays(id: str, episodes: int, max_steps: int) -> Iterator[Episodes]:
     steps = longest_limit(id, 2) + 3
     for way in ("idle", "seeker"):
         yield _compare(id, way, steps, 2)
-    if hasattr(ENVIRONMENTS[id].load(), "solve"):
+    if ENVIRONMENTS[id].load().has_solver():
         actions = record_solver(id, SOLVER_STEPS, 4)
         yield _compare(id, actions, *actions.shape)
 
