@@ -268,17 +268,13 @@ class Level(RoomGrid):
         The limit of steps is reached: by default the squared ``room_size`` times the
         number of rooms, for each thing to go to; some levels have one of their own.
 
-    Sources
-    -------
-    MiniGrid : 3.2.0; https://github.com/Farama-Foundation/Minigrid
-        grids, missions, observations, rewards, ends and limits, from the same seed and
-        in all episodes after it
-
     Differences
     -----------
     - ``mission`` is of a ``Text`` space, not of a ``MissionSpace``.
     - ``agent_view_size`` is at most 15.
-    - ``grid`` and ``carrying`` are codes, not objects.
+    - ``grid`` and ``carrying`` are codes, not objects, and ``mission`` has the numbers
+      of the text that observations have.
+    - Not there: ``screen_size``, and methods such as ``front_pos`` or ``gen_obs_grid``.
     - Wrappers that change observations are values of ``obs_mode``.
     - The variable BABYAI_DONE_ACTIONS of the process does nothing.
     """
