@@ -26,6 +26,7 @@ from roll_vec.descriptions.keywords import (
     describe_keywords,
 )
 from roll_vec.docstrings import Entry, read_entries, read_items, read_sections
+from roll_vec.errors import UnsupportedError
 from roll_vec.options import check_unknown
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
 from roll_vec.registration.any_id import action_names, load_class, render_modes
@@ -281,7 +282,12 @@ def _make(
     observations = []
     for mode in dict.fromkeys([options.obs_mode, *options.OBS_MODES]):
         changed = {**keywords, "obs_mode": mode}
-        with gymnasium.make(spec, disable_env_checker=True, **changed) as other:
+        try:
+            other = gymnasium.make(spec, disable_env_checker=True, **changed)
+        except UnsupportedError:
+            # Other keywords leave no such mode, as long missions no vectors.
+            continue
+        with other:
             space = _space_text(other.observation_space)
         observations.append(Observation(mode, space, options.OBS_MODES[mode]))
     return env.unwrapped, tuple(observations)

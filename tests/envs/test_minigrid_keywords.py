@@ -238,3 +238,6 @@ def test_missions_may_be_too_long_for_vectors():
     with pytest.raises(UnsupportedError, match="missions of at most 96 letters"):
         gymnasium.make("roll_vec/BabyAI-BossLevel-v0", obs_mode="flat")
     gymnasium.make("roll_vec/BabyAI-SynthLoc-v0", obs_mode="flat")
+    for id, is_possible in (("BossLevel", False), ("SynthLoc", True)):
+        modes = describe_env(f"roll_vec/BabyAI-{id}-v0").observations
+        assert ("flat" in [each.mode for each in modes]) is is_possible
