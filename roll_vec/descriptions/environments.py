@@ -26,7 +26,6 @@ from roll_vec.descriptions.keywords import (
     describe_keywords,
 )
 from roll_vec.docstrings import Entry, read_entries, read_items, read_sections
-from roll_vec.errors import UnsupportedError
 from roll_vec.options import check_unknown
 from roll_vec.registration import ENVIRONMENTS, RegisteredEnv
 from roll_vec.registration.any_id import action_names, load_class, render_modes
@@ -284,7 +283,7 @@ def _make(
         changed = {**keywords, "obs_mode": mode}
         try:
             other = gymnasium.make(spec, disable_env_checker=True, **changed)
-        except UnsupportedError:
+        except NotImplementedError:  # an UnsupportedError
             # Other keywords leave no such mode, as long missions no vectors.
             continue
         with other:
